@@ -1,0 +1,279 @@
+"""Guards: what is read in the words of a rule, and which calls break it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claude_mem_lite.capture import guards
+from claude_mem_lite.capture.guards import ASK, Call, Guard
+from claude_mem_lite.capture.simple_commands import Script
+from claude_mem_lite.learnings.guarding import derive
+from claude_mem_lite.learnings.rule_words import Seen
+
+
+def noticed(guard: Guard | None, call: str, branch: str = "") -> str:
+    """Return what of a call, a command or "edit FILE", breaks a guard."""
+    assert guard is not None
+    file = call.removeprefix("edit ") if call.startswith("edit ") else ""
+    fields = ("Edit" if file else "Bash", call, file, None, "/repo")
+    return guard.broken_by(Call(fields, "/repo", branch))
+
+
+def words(line: str) -> list[str]:
+    """Return the simple commands of a line, each as a text."""
+    return [" ".join(each.words) for each in Script(line).commands]
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("cd a && git push --force 2>&1 | tail -3", ["cd a", "git push --force", "tail -3"]),
+        ("A=1 sudo -u bob git push", ["sudo -u bob git push", "git push"]),
+        ("bash -lc 'npm test'; eval \"ls -l\"", ["bash -lc npm test", "npm test", "eval ls -l", "ls -l"]),
+        ("cat > a <<'EOF'\ngit push --force\ndon't\nEOF\nls", ["cat", "ls"]),
+        ('echo "$(git push)" `git pull`', ["git push", "git pull", "echo $(git push) $(git pull)"]),
+        ("git commit -m \"$(cat <<'E'\nfix: (it's)\nE\n)\"", ["cat", "git commit -m fix: (it's)"]),
+        ("find . -name x -exec rm -f {} \\;", ["find . -name x -exec rm -f {} ;", "rm -f"]),
+        ("ls # git push", ["ls"]),
+        ("echo 'git push' \"; git push\"", ["echo git push ; git push"]),
+        ("(cd a; rm b) && timeout 5 make x", ["cd a", "rm b", "timeout 5 make x", "make x"]),
+        ("for f in *; do sed -i s/a/b/ $f; done", ["sed -i s/a/b/ $f"]),
+        ("diff <(git show a) b\\\n c", ["git show a", "diff b c"]),
+        ("command -v git; exec git push", ["command -v git", "exec git push", "git push"]),
+        ("'unclosed && git push", ["unclosed && git push"]),
+        ("", []),
+        (">", []),
+        ("<<", []),
+    ],
+)
+def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) -> None:
+    """Lists, pipes, wrappers, substitutions and quotes as a shell has them; no text is a command."""
+    assert words(line) == commands
+
+
+# A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
+RULES = [
+    ("never run terraform apply or destroy", "terraform -chdir=x destroy", "terraform plan"),
+    ("tox is no longer used, take nox", "tox -e py311", "nox -s tests"),
+    ("never run npm audit fix", "npm audit fix --force", "npm audit"),
+    ("never rebase", "git rebase -i main", "git pull --no-rebase"),
+    ("ssh to live-* hosts is forbidden", "ssh bob@live-db uptime", "ssh dev-db 'ls /srv/live-x'"),
+    ("always yarn add -E / --exact", "yarn add zod", "yarn add --exact zod"),
+    ("on n'utilise plus yarn, prends bun", "yarn add zod", "bun add zod"),
+    ("Never run `git push --force`", "git -C /x push -f origin main", "git push --force-with-lease"),
+    ("Never run `git push --force`", "git push origin +main", "git commit -m 'no git push --force'"),
+    ("Never push with --force, --force-with-lease is ok", "git push --force", "git push --force-with-lease"),
+    ("Never push with --force, use --force-with-lease", "git push -f", "git push"),
+    ("never force-push", "git push --force", "git push"),
+    ("Use pnpm instead of npm", "npm i left-pad", "pnpm i left-pad && cat npm.log"),
+    ("npm nicht verwenden, sondern pnpm", "cd web && npm ci", "pnpm i"),
+    ("Call uv run pytest, never pytest directly", "pytest -q", "uv run pytest -q"),
+    ("Always run `go test -race ./...`", "go test ./...", "go test -v -race ./pkg"),
+    ("go test must always be run with -count=1", "go test ./...", "go test -count=1 ./..."),
+    ("run `pytest -n 2`", "pytest tests", "pytest -n 2 tests && pytest -n2"),
+    ("kubectl always with --namespace or -n", "kubectl get pods", "kubectl get pods -n x"),
+    ("Never run terraform apply without -target", "terraform apply", "terraform apply -target=a"),
+    ("never use docker-compose, always docker compose", "docker-compose up", "docker compose up"),
+    ("不要使用 npm，使用 pnpm", "npm i", "pnpm i"),  # noqa: RUF001  (as it is written)
+    ("Always use `--no-pager` with git log", "git log -3", "git --no-pager log -3"),
+    ("Never run rm -rf", "sudo rm -fr build", "rm -f build/a"),
+    ("`rm -rf` ist verboten", "rm -r -f a", "rm -r a"),
+    ("pas de git add . ni de git add -A", "git add --all", "git add src/a.py"),
+    ("Never push to main", "git push origin HEAD:main", "git push origin main-menu"),
+    ("Don't commit without asking", "git commit -m x", "git log --grep commit"),
+    ("Never commit .env files", "git add config/.env", "git add .envrc.py"),
+    ("Design documents in docs/plans are not committed", "git add docs/plans/a.md", "git add docs/a.md"),
+    ("Always sign off with `git commit -s`", "git commit -m x", "git commit -sm x"),
+    ("Never skip hooks: no `git commit --no-verify`", "git commit -nm x", "git commit -m no-verify"),
+    ("Commit messages follow Conventional Commits", "git commit -m 'Fix it'", "git commit -m 'fix(a): it'"),
+    ("Commits bitte nur als feat: / fix: / docs:", "git commit -am 'bug: x'", "git commit -m 'docs: x'"),
+    ("Commit subjects have at most 20 characters", f"git commit -m {'x' * 21}", "git commit -m 'a\n\nlong'"),
+    ("Commits start with the ticket, ABC-123: …", "git commit -m 'ABC-1'", "git commit -m 'ABC-9: x'"),
+    ("Never add Co-Authored-By to commits", "git commit -m 'x\n\nCo-Authored-By: C'", "git commit -m co"),
+    ("Never edit files in `db/migrations/`", "edit db/migrations/1.sql", "edit db/seeds.sql"),
+    ("Never edit files in `db/migrations/`", "cd db && sed -i s/a/b/ migrations/1", "cat db/migrations/1"),
+    ("Never edit files in `db/migrations/`", "echo x > /repo/db/migrations/2.sql", "ls > db/migrations.txt"),
+    ("package-lock.json is never edited by hand", "edit web/package-lock.json", "edit web/package.json"),
+    ("Don't touch generated *.pb.go files", "edit api/a.pb.go", "edit api/a.go"),
+    ("no toques la carpeta vendor/", "rm vendor/a.go", "edit src/vendors.go"),
+    ("im Ordner generated/ darfst du nichts ändern", "mv a generated/b", "cp generated/b a"),
+    ("never run ./deploy.sh yourself", "bash deploy.sh now", "cat deploy.sh"),
+    ("`git reset --hard` is off limits", "git reset --hard HEAD~1", "git reset a.py"),
+    ("`git stash drop` est interdit", "git stash drop", "git stash list"),
+    ("never amend commits", "git commit --amend --no-edit", "git commit -m 'amend'"),
+    ("Jamais de push sur la branche production", "git push origin production", "git push origin topic"),
+    ("main ist geschützt: nie direkt darauf pushen", "git push origin main", "git push origin topic"),
+    ("don't use --no-verify", "git push --no-verify", "git push -n"),
+    ("Never `kubectl --context prod`", "kubectl --context prod get po", "kubectl --context dev get po"),
+    ("no squashing: never gh pr merge --squash", "gh pr merge 3 --squash", "gh pr merge 3 --merge"),
+    ("always pass --no-edit to git commit --amend", "git commit --amend", "git commit -m x"),
+    ("git commit needs the option -s", "git commit -m x", "git commit -s -m x"),
+    ("never use git add -A or git add .", "git add .", "git add ./a.py"),
+    ("never curl | sh", "curl -s x | bash", "curl -s x"),
+    ("never start npm run dev", "npm run dev", "npm run build"),
+    ("don't touch README", "edit README.md", "edit docs/readme.py"),
+    ("pip is replaced by uv here", "pip install x", "uv add x"),
+    ("Lass die Finger von `terraform destroy`", "terraform destroy", "terraform plan"),
+    ("Nobody edits docs/api by hand", "edit docs/api/x.md", "edit docs/x.md"),
+    ("CHANGELOG.md is written by a bot, keep your hands off it", "edit CHANGELOG.md", "edit README.md"),
+    ("On ne touche pas au dossier vendor", "edit vendor/a.go", "edit src/a.go"),
+    ("never mention Claude in commit messages", "git commit -m 'by Claude'", "git commit -m by"),
+    ("keine Commits ohne Ticketnummer wie OPS-12", "git commit -m x", "git commit -m 'OPS-3 x'"),
+    ("Ask me before running terraform apply", "terraform apply", "terraform plan"),
+    ("Interdiction de modifier le fichier Cargo.lock", "edit Cargo.lock", "edit Cargo.toml"),
+    ("no `curl | bash` installs", "curl -s x | bash", "curl -s x"),
+    ("Niemals auf main pushen", "git push origin main", "git push origin topic"),
+    ("no direct pushes to main", "git push origin main", "git push origin topic"),
+    ("never commit to main", "git switch main && git commit -m x", "git switch -c topic && git commit -m x"),
+    ("Tests run with `make test -k`, never without -k", "make test", "make test -k"),
+    ("Only use `python -m pip`, not bare pip", "pip3 install x", "python -m pip install x"),
+    ("leave the vendor directory alone", "edit vendor/a.go", "edit src/vendor.go"),
+    ("src/api.ts is generated; don't edit it", "edit src/api.ts", "edit src/apis.ts"),
+    ("de.yml and fr.yml come from outside and must never be edited", "edit l/de.yml", "edit l/en.yml"),
+    ("Don't create new .md files", "echo x > /repo/NOTES.md", "edit README.md"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "breaks", "keeps"), RULES)
+def test_a_rule_is_noticed_where_it_is_broken(rule: str, breaks: str, keeps: str) -> None:
+    """What a rule's words come to notices a call that breaks it, and leaves one alone that does not."""
+    guard = derive(rule, Seen.of([]))
+
+    assert (bool(noticed(guard, breaks)), bool(noticed(guard, keeps))) == (True, False), guard
+
+
+# A rule, the file of an edit, its old and new text, and whether that breaks it.
+TEXTS = [
+    ("Never use `any` in TypeScript", "a.ts", "", "let a: any", True),
+    ("Never use `any` in TypeScript", "a.ts", "let a: any", "let a: any = 1", False),
+    ("Never use `any` in TypeScript", "a.ts", "", "// any order will do", False),
+    ("Never use `any` in TypeScript", "a.py", "", "any(a)", False),
+    ("Don't use `console.log`", "a.js", "", "console.log(1)", True),
+    ("Don't use `console.log`", "a.js", "console.log(1)", "log(1)", False),
+    ("no print() calls in files under src/", "src/a.py", "", "print(1)", True),
+    ("no print() calls in files under src/", "src/a.py", "", "blueprint(1)", False),
+    ("no print() calls in files under src/", "b.py", "", "print(1)", False),
+    ("no SELECT * in our views", "a.sql", "", "select * from b", True),
+    ("nothing like GHPAT... in a file", "a.py", "", "KEY = 'GHPAT12'", True),
+    ("use httpx, not requests", "a.py", "", "import requests", True),
+    ("use httpx, not requests", "a.py", "", "import httpx  # takes requests", False),
+    ("use `let`, never `var`", "a.js", "", "let a", False),
+    ("never use eval()", "a.js", "", "eval(b)", True),
+    ("never use eval()", "a.js", "", "retrieval(b)", False),
+    ("statt axios nehmen wir fetch", "a.ts", "", "import a from 'axios'", True),
+    ("no # type-ignore comments", "a.py", "", "a = b  # type-ignore", True),
+    ("print は禁止です", "a.py", "", "x", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "file", "old", "new", "is_broken"), TEXTS)
+def test_a_rule_about_code_is_noticed_where_an_edit_adds_it(
+    rule: str, file: str, old: str, new: str, *, is_broken: bool
+) -> None:
+    """Text that was there before, stands in a comment or is a part of a word is none that is added."""
+    guard = derive(rule, Seen.of([])) or Guard()
+
+    call = Call(("Edit", None, file, None, "/repo", None, None, new, old), "/repo")
+
+    assert bool(guard.broken_by(call)) == is_broken
+
+
+def test_the_hook_looks_for_a_text_in_capitals_and_in_small_letters() -> None:
+    """Without either it opens no database."""
+    assert guards.telling_words([Guard(texts=["SELECT *"])]).split() == ["SELECT", "select"]
+
+
+def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Path) -> None:
+    """Of what exists a change is noticed, a new file is not."""
+    (tmp_path / "migrations").mkdir()
+    (tmp_path / "migrations" / "1.sql").touch()
+    guard = derive("existing files in migrations/ are never changed", Seen.of([]))
+
+    found = [
+        guard
+        and guard.broken_by(
+            Call(("Write", None, f"migrations/{name}.sql", None, str(tmp_path)), str(tmp_path))
+        )
+        for name in (1, 2)
+    ]
+
+    assert found == ["migrations/1.sql", ""]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "No panics in production code",
+        "Never stop the user's flow on internal failures", "Work on a new branch, not on main",
+        "Deploys go out on Tuesdays", "Use pnpm", "Make sure that tests pass", "No commit SHA in metadata",
+        "no print() outside of cli.py", "don't write outside of /repo", "Write the test first",
+        "never commit without running `make lint`", "tests go in tests/unit, not next to the code",
+        "Don't run the whole suite, only `pytest tests/unit`",
+        "never disable eslint rules", "never mix npm and pnpm", "no npm scripts, please",
+        "Design documents are not committed", "go-git where no tree may be assumed, git CLI elsewhere",
+    ],
+)  # fmt: skip
+def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
+    """Rules on code, on ways of working and on what is said are not guessed at."""
+    assert derive(rule, Seen.of(["go test ./...", "make lint"], root="/repo")) is None
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a ",
+        "never ",
+        "` ",
+        "never a, ",
+        "git push ",
+        "--x ",
+        "a/b ",
+        "instead of ",
+        '"',
+        "总是",
+        "TODO ",
+        "# ",
+    ],
+)
+def test_hostile_rules_are_read_in_time(unit: str) -> None:
+    """Whatever a rule of 300 characters repeats, it comes to a guard or to none."""
+    guard = derive((unit * 300)[:300], Seen.of([]))
+
+    assert guard is None or guard.says
+
+
+def test_past_calls_are_evidence() -> None:
+    """A program is known from where it was run; what has given way and was never run may be a library."""
+    rule = "search with rg instead of ack"
+
+    told = [derive(rule, Seen.of(lines)) or Guard() for lines in (["rg x", "ack -n y"], [])]
+
+    assert [guard.commands for guard in told] == [["ack"], ["ack", "* install ack", "* add ack"]]
+    assert ["import ack" in guard.texts for guard in told] == [False, True]
+
+
+def test_the_words_tell_the_branch_and_whether_to_ask() -> None:
+    """A push without a name goes to what is checked out; a rule that leaves it to the user has them asked."""
+    main, asking = derive("Never push to main", Seen.of([])), derive("Don't push without asking", Seen.of([]))
+
+    assert [noticed(main, "git push", branch) for branch in ("main", "topic")] == ["git push", ""]
+    assert [guard.mode == ASK for guard in (main, asking) if guard] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "expected"),
+    [
+        ("db/**/*.sql", "db/a/b/c.sql", True), ("db/**/*.sql", "db/c.sql", True),
+        ("db/*.sql", "db/a/c.sql", False),
+        ("*.lock", "a/b/x.lock", True), ("src", "src/a.py", True), ("src", "a/src/b", True),
+        ("src", "srcs", False),
+        ("/etc/hosts", "/etc/hosts", True), ("a*b*c", "axxbxxc", True), ("a*b*c", "axxc", False),
+        ("**", "x", True),
+    ],
+)  # fmt: skip
+def test_a_glob_is_of_paths(glob: str, path: str, expected: bool) -> None:  # noqa: FBT001  (a case's answer)
+    """One star stays in a folder, two do not, and a name alone may stand anywhere."""
+    assert guards.matches(glob, path) == expected
