@@ -207,7 +207,7 @@ POINTS_EARLY = re.compile(
     re.IGNORECASE,
 )
 POINTS = _any_of(
-    r"this,these,those,above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
+    r"this,these,those,there(?=\s*(?:[\x2c.;]|$)),above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
     r"isso,isto,quest[aeio],dit,deze,это\w*,эт\w+,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )
