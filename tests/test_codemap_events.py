@@ -1,4 +1,4 @@
-"""What events change in the map, and whose doing it is; through a whole history it equals the files."""
+"""Tests that events change the map and name who did it; after a whole history it equals the files."""
 
 from __future__ import annotations
 

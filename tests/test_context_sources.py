@@ -1,4 +1,4 @@
-"""What a block is made of, and its bounds: its parts, their order, its budget, its fence."""
+"""Tests the parts of a block, their order, its budget and its fence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of commands and of edits."""
+"""Tests how commands and edits are worded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Claude is sent of a capture, and of a history: short, each thing once, and with its facts."""
+"""Tests that a digest for Claude is short, says each thing once, and keeps the facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How captured text is kept, summed up and told: what says most of it."""
+"""Tests how captured text is kept, summed up and told."""
 
 from __future__ import annotations
 

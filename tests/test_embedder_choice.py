@@ -1,4 +1,4 @@
-"""Which embedding model is used, and how a process holds it: loaded once, late, and given up when idle."""
+"""Tests which embedding model is chosen, and that a process loads it once, late, and drops it when idle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fails again and again, and what worked instead: from sessions' calls to what the next one is told."""
+"""Tests how calls that fail again and again become findings, and what the next session is told of them."""
 
 from __future__ import annotations
 

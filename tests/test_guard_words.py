@@ -1,4 +1,4 @@
-"""Guards: what is read in the words of a rule, and which calls break it."""
+"""Tests what a guard reads in the words of a rule, and which calls break it."""
 
 from __future__ import annotations
 

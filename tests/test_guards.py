@@ -1,4 +1,4 @@
-"""Guards at work: what the hook answers, and how the user switches them on."""
+"""Tests what the guard hook answers, and how the user switches guards on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hooks put into a session, of a small memory."""
+"""Builds a small memory and reads what hooks put into a session of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What install writes into Claude Code's settings."""
+"""Reads what install writes into Claude Code's settings."""
 
 from __future__ import annotations
 

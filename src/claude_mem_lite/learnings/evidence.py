@@ -24,9 +24,6 @@ _MOST_PLAIN = 12  # words of a rule in no form
 # Characters of a prompt: what nothing but one sign or few words speak for is said briefly; more is about the
 # work at hand, or a paste.
 _MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
-_MOST_NEW_NAMES = (
-    1  # of code that no earlier session knows: with more of them a sentence is about code at work
-)
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"

@@ -1,4 +1,4 @@
-"""Which file of a project an import means: packages, relative imports, `src` layouts, namespace packages."""
+"""Finds the file that an import means: packages, relative imports, `src` layouts, namespace packages."""
 
 import posixpath
 from collections.abc import Collection, Iterable, Mapping
