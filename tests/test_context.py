@@ -286,6 +286,9 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
     assert lines(block, "earlier") == ["s1 still open", "bbbbbbbb First thing that was said, about trains."]
 
 
+LAST = "The shelf is done, with a test of each function and a page in the manual."
+
+
 def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
     """Sessions of one branch are one piece of work; on main each is its own."""
     reports = [
@@ -296,7 +299,7 @@ def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
     ]
     for number, (branch, report) in enumerate(reports):
         session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number), status="closed")
-        for turn, says in enumerate((report, "Done.")):  # what a thread came to stands above
+        for turn, says in enumerate((report, LAST)):  # what a thread came to stands above
             told = f"{number}{turn}" * 16, "Stop", says
             observe(*told, session_id=f"s{number}", created_at=at(-60 + number + turn / 60))
 

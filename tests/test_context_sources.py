@@ -80,7 +80,6 @@ def test_a_second_window_is_told_of_the_first(memory: Path) -> None:
     assert lines(block, "thread") == [
         "s1 still open: Mend the parser.",
         "cccccccc Asked last: Then the lexer.",
-        "bbbbbbbb Asked first: Mend the parser.",
     ]
 
 

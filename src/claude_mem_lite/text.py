@@ -30,7 +30,7 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])[)\"'»]?\s+(?=\S)|(?<=[.!?]”)\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
+    r"(?<=[.!?])\s+(?=\S)|(?<=[.!?][)\"'»”])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|max|min|fig|no|nr|dr|mr|ms|st|bzw|z\.b)\.|^\d+\.)$",

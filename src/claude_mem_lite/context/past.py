@@ -136,17 +136,17 @@ class Past:
                 return row
         return next(iter(self.sessions), None)
 
-    def heading(self, row: Session) -> Line:
+    def heading(self, row: Session, *, goal_chars: int = _GOAL_CHARS) -> Line:
         """Return the line under which what a session did is told: its branch, and what it was for."""
         state = self.state(row)
         branch = quote_long_names(named(row.branch))
         is_open = "still open" if row.status == "active" and not row.summary else ""
         goal = ""  # a branch of its own says what it is for
         if row.written_by != "local" and row.summary:
-            goal = one_line(row.summary, _GOAL_CHARS)
+            goal = one_line(row.summary, goal_chars)
         elif row.branch in SHARED_BRANCHES:
             asked = (said.says for said in reversed(state.thread) if said.label in GOALS)
-            goal = one_line(next(asked, ""), _GOAL_CHARS)
+            goal = one_line(next(asked, ""), goal_chars)
         as_what = f" as {state.merged_as}" if state.merged_as else ""
         merged = f"(merged{as_what})" if branch and state.is_merged else ""
         parts = [" ".join(filter(None, [branch, is_open, merged])), goal]

@@ -85,6 +85,8 @@ def statements(report: str) -> list[Statement]:
         before = ""
         for sentence in sentences(block):
             told = balanced(_LEAD.sub("", _LINK.sub(r"\1", sentence)).strip())
+            if told.startswith("(") and told.endswith(")"):
+                told = told[1:-1]
             if _REFERS.match(told) and (found or before or head):
                 found.pop(before, None)
                 told = f"{before} {told}" if before else ""
@@ -162,6 +164,7 @@ def _says_something(told: str) -> bool:
         or "```" in told
         or told.startswith(_TICKED)
         or "[…]" in told
+        or told.count("(") != told.count(")")  # a part of an aside, or a choice: "A) …"
     ):
         return False
     return len(_PLAIN.findall(_NAME.sub(" ", told))) >= _WORDS

@@ -20,6 +20,8 @@ _GOAL_CHARS = 200
 _MOST = 3  # of decisions, failures each
 _FAILED_CHARS = 240
 _BEGINS, _OUTCOME_CHARS = 4, 100  # sentences, and characters of one that says enough by itself
+# Of shorter outcomes ("Then it stays with the copy.") readers would strike four in five.
+_LEAST_OUTCOME_CHARS = 60
 _FILES = 6
 # An answer in words: how long it and its question may be, and how many options may follow the question.
 _ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, ASKS = 240, 4, 4, "?\uff1f"
@@ -141,23 +143,31 @@ def without_overtaken(rows: Sequence[Row]) -> list[Row]:
 
 
 def _goal(rows: Sequence[Row]) -> list[Said]:
-    """Return what was asked last; what was asked first may be done long since."""
+    """Return what was asked last, where no report has answered it, and first."""
     prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
+    answered = max((row.created_at for row in rows if row.tool_name == "Stop"), default="")
     goal, last, first = GOALS
     labelled = [(prompts[-1], last), (prompts[0], first)] if len(prompts) > 1 else []
     return [
         Said(row.id, row.created_at, asked_in(row.summary, _GOAL_CHARS), label, is_users=True)
         for row, label in labelled or [(row, goal) for row in prompts]
+        if label != last or row.created_at > answered
     ]
 
 
 def _came_to(rows: Sequence[Row]) -> list[Said]:
-    """Return how the last report begins, but for what was decided and is open, which other lines tell.
+    """Return how the last report begins that says enough, else the last that says anything."""
+    reports = (row for row in reversed(rows) if row.tool_name == "Stop")
+    outcomes = [said for row in reports for said in _outcome(row)]
+    return [said for said in outcomes if len(said.says) > _LEAST_OUTCOME_CHARS][:1] or outcomes[:1]
+
+
+def _outcome(report: Row) -> list[Said]:
+    """Return how a report begins, but for what was decided and is open, which other lines tell.
 
     That something passed or works now holds for a moment, and the line of the tests says it.
     """
-    last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
-    stated = statements(without_reason(last.summary)[0])[:_BEGINS] if last else []
+    stated = statements(without_reason(report.summary)[0])[:_BEGINS]
     told = [
         each
         for each in stated
@@ -169,7 +179,7 @@ def _came_to(rows: Sequence[Row]) -> list[Said]:
         )
     ]
     enough = 1 if told and len(told[0].text) > _OUTCOME_CHARS else 2
-    return [Said(last.id, last.created_at, _listed(told[:enough]), "Came to")] if last and told else []
+    return [Said(report.id, report.created_at, _listed(told[:enough]), "Came to")] if told else []
 
 
 def _plan(rows: Sequence[Row], steps: Sequence[str]) -> list[Said]:
