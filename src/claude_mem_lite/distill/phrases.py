@@ -24,10 +24,10 @@ FROM_NOW_ON = _any_of(
     "from now on,from here on,from this point on,going forward,henceforth,as a (?:general )?rule,by convention,"
     "ab jetzt,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
     "désormais,dorénavant,à partir de maintenant,à l'avenir,"
-    "de ahora en adelante,a partir de ahora,en adelante,de agora em diante,a partir de agora,daqui para a frente,"
+    "de ahora en adelante,a partir de ahora,en adelante,de agora em diante,a partir de agora,daqui (?:para a|pra) frente,"
     "d'ora in poi,da ora in poi,d'ora in avanti,vanaf nu,voortaan,od teraz,odtąd,отныне,впредь,с этого момента,"
     "bundan sonra",
-    "从现在开始|從現在開始|从今以后|今后|以后都|今後|これからは|以後は|앞으로|이제부터",
+    "从现在开始|從現在開始|从今以后|今后|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(
@@ -35,6 +35,7 @@ ALWAYS = _any_of(
     r"(?<!for\s)ever(?=\W*$),next time,(?:fürs|das) nächste mal,nächstes mal,la próxima vez,la prochaine fois,da próxima vez,"
     "la prossima volta,volgende keer,następnym razem,в следующий раз,"
     "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,"
+    r"jedes mal\W+wenn du,(?:à )?chaque fois que (?:tu|vous),cada vez que \w+s,(?:cada|toda) vez que você,ogni volta che \w+i,"
     "immer,niemals,nie,stets,merk dir,denk (?:daran|dran),vergiss nicht,"
     "toujours,jamais,n'oublie(?:z)? pas,souviens-toi,rappelle-toi,siempre,nunca,jamás,recuerda,no olvides,"
     "sempre,jamais,lembre(?:-se)?,não (?:se )?esqueça,ricorda(?:ti)?,non dimenticare,altijd,nooit,onthoud,"
