@@ -234,14 +234,21 @@ _SIGNS: dict[str, tuple[frozenset[str], bool, str]] = {
         r"|\bsecrets? (?:echoed|printed|logged|sent|uploaded|copied|posted|shared)\b|\byour system prompt\b|\bexfiltrat\w*|\b(?:public )?(?:gist|pastebin|ngrok|requestbin|webhook\.site)\b",
     ),
 }  # fmt: skip
-_NEGATION = re.compile(
+_NEGATION = (
     r"\b(?:never|do not|don't|dont|must not|mustn't|cannot|no|not|nobody|forbidden to|avoid|instead of"
-    r"|rather than)\s"
+    r"|rather than|nie|niemals|nicht|kein\w*|ohne|jamais|pas|sans|nunca|jam[aá]s|sin|n[aã]o|sem|mai|non|senza|nooit"
+    r"|niet|geen|zonder|nigdy|bez|asla)\s|(?:不要|不能|不得|禁止|绝不|切勿|别|別)\s?"
 )
-_DOUBLE_NEGATION = re.compile(
-    r"\b(?:hesitate|forget|fail|afraid|refrain|miss|omit|neglect|only|just|problem|matter|longer|but"
-    r"|and then)\b|[.;:!?]\s"
+# What turns a negation into its contrary, behind it or, in some languages, before: "don't hesitate to".
+_SPURS = (
+    r"zöger\w*|zoger\w*|vergiss|vergessen|h[eé]sit\w*|oubli\w*|manque\w*|dud[ae]\w*|olvid\w*|dej[ae]\w*|esque[cç]\w*|deix\w*"
+    r"|esit\w*|dimentic\w*|aarzel\w*|vergeet|wahaj\w*|zapom\w*|unut\w*"
 )
+_DOUBLE_NEGATION = (
+    r"\b(?:hesitate|forget|fail|afraid|refrain|miss|omit|neglect|only|just|problem|matter|longer|but|and then"
+    rf"|nur|sondern|seulement|que|mais|s[oó]lo|sino|apenas|s[oó]|ma|alleen|maar|tylko|{_SPURS})\b|[.;:!?]\s|忘|犹豫|只|仅"
+)
+_SPURRED = rf"\b(?:{_SPURS})\s$"
 
 _SQUEEZED = re.compile(
     r"(?:ignor(?:e|ing)|disregard|forget|override|overrule|bypass)(?:all|any|every|of|the|your|my|these"
@@ -356,9 +363,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _is_negated(text: str, place: int) -> bool:
     before = text[max(0, place - _BEFORE) : place]
     negation = None
-    for negation in _NEGATION.finditer(before):  # noqa: B007 - the last one
+    for negation in _compiled(_NEGATION).finditer(before):  # noqa: B007 - the last one
         pass
-    return negation is not None and not _DOUBLE_NEGATION.search(before[negation.start() :])
+    return not (
+        negation is None
+        or _compiled(_DOUBLE_NEGATION).search(before[negation.start() :])
+        or _compiled(_SPURRED).search(before[: negation.start()])
+    )
 
 
 @cache
