@@ -19,15 +19,21 @@ LEAD = _any_of(
     "[a-z](?=[.:)])",
     start=r"^",
 )
-# It holds from now on, wherever the phrase stands.
+_LANGUAGE = (
+    "(?:english|german|french|spanish|italian|portuguese|chinese|japanese|korean|russian|deutsch|englisch|français"
+    "|anglais|español|inglés|português|inglês|italiano|inglese)"
+)
+# It holds from now on, wherever the phrase stands; so does in which language to answer.
 FROM_NOW_ON = _any_of(
+    f"(?:answer|reply|respond|talk|speak) (?:to me )?in {_LANGUAGE},antworte (?:mir )?(?:auf|in) {_LANGUAGE},"
+    f"répond(?:s|ez)(?:-moi)? en {_LANGUAGE},responde(?:me)? en {_LANGUAGE},responda em {_LANGUAGE},rispondi(?:mi)? in {_LANGUAGE},"
     "from now on,from here on,from this point on,going forward,henceforth,as a (?:general )?rule,by convention,"
     "ab jetzt,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
     "désormais,dorénavant,à partir de maintenant,à l'avenir,"
     "de ahora en adelante,a partir de ahora,en adelante,de agora em diante,a partir de agora,daqui (?:para a|pra) frente,"
     "d'ora in poi,da ora in poi,d'ora in avanti,vanaf nu,voortaan,od teraz,odtąd,отныне,впредь,с этого момента,"
     "bundan sonra",
-    "从现在开始|從現在開始|从今以后|今后|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
+    "用(?:中文|英文|英语|英語|日语|日語)(?:回答|回复|回復)|日本語で(?:答え|回答|返)|从现在开始|從現在開始|从今以后|今后|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(

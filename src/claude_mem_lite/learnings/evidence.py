@@ -28,6 +28,7 @@ _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"
 _WORD = re.compile(r"[^\s,:;.!?]+")
+_LAST_WORD = re.compile(r", (\w+)\W*$")  # "in UTC, always"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
@@ -136,7 +137,9 @@ def _binds(content: str) -> bool:
         return True
     if any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES, phrases.OUGHT)):
         return False
-    return any(phrases.ALWAYS.match(content, at) for at in _first_words(content))
+    last = _LAST_WORD.search(content)
+    places = [*_first_words(content), *([last.start(1)] if last else [])]
+    return any(phrases.ALWAYS.match(content, at) for at in places)
 
 
 def _first_words(content: str) -> Iterator[int]:

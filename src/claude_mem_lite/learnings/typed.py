@@ -87,6 +87,8 @@ _RULES = re.compile(
     r"|dos|remember|(?:keep|bear) in mind|from now on|regeln|konventionen|règles|reglas|regras|regole|regels"
     r"|zasady|правила|kurallar)(?:(?: and|,)? don'ts)?"
     r"(?: (?:for|in|of|about|when|here|from|at|für|pour|para|per|voor|dla|для|de|di)(?: [\w'-]+){0,4})?"
+    r"|(?:(?:and|a|one|more|another|new|et|une|autre|nouvelle|und|eine|noch|neue|y|una|otra|nueva|e|uma|outra"
+    r"|nova) ){0,3}(?:rule|règle|regel|regla|regra|regola)"
     r"|(?P<each>always|never)|规则|規則|规范|ルール|규칙",
     re.IGNORECASE,
 )
