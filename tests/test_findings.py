@@ -90,7 +90,7 @@ def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, sign
 )
 def test_code_at_work_and_the_world_outside_are_no_findings(capture: Capture) -> None:
     """Failed tests and compile errors without a rule pass, and a page that is not there says nothing."""
-    assert error_of(capture) is None
+    assert read_calls([capture, call("git status")]).failed == []
 
 
 def test_an_exit_code_that_a_pipe_hides_is_seen() -> None:
@@ -113,6 +113,63 @@ def test_what_worked_is_the_next_call_that_is_like_it() -> None:
 def test_what_worked_later_as_it_was_is_no_finding() -> None:
     """It failed for a reason that passed."""
     assert read_calls([FAILS, WORKS, call("tool run build --fast")]).failed == []
+
+
+EDIT = tool("Edit", {"file_path": "/p/a.py", "old_string": "a = 1\n", "new_string": "a = 2\n"})
+UNSET = "E   app.errors.Unconfigured: Set the SHELF_URL variable\n1 failed in 0.1s"
+NOT_THERE = "connect: Connection refused by shelf"
+
+
+@pytest.mark.parametrize(
+    ("calls", "works"),
+    [
+        # The same tests pass by another command, and nothing was edited: the command was wrong.
+        (["pytest tests/a.py", "SHELF_URL=x pytest tests/a.py"], "SHELF_URL=x pytest tests/a.py"),
+        (
+            ["pytest tests/a.py", "docker compose exec api pytest tests/a.py"],
+            "docker compose exec api pytest tests/a.py",
+        ),
+        # Fewer tests pass, or they pass after an edit: the code is at work.
+        (["pytest tests", "pytest tests/a.py"], None),
+        (["pytest tests/a.py", EDIT, "SHELF_URL=x pytest tests/a.py"], None),
+        # What made it work was run before it.
+        (
+            ["shelf load", "docker compose up -d", "shelf load"],
+            "docker compose up -d && shelf load",
+        ),
+        (["shelf load", EDIT, "docker compose up -d", "shelf load"], None),
+        # The one that is most like it, by more than its program.
+        (["shelf load --all", "shelf fmt", "shelf pack all", "A=1 shelf load --all"], "A=1 shelf load --all"),
+    ],
+)
+def test_what_worked_without_an_edit_tells_what_was_wrong(
+    calls: list[str | Capture], works: str | None
+) -> None:
+    """Of failed tests as well: it is the way they are run."""
+    first, *others = calls
+    fails = call(str(first), error=UNSET if "pytest" in str(first) else NOT_THERE)
+
+    found = read_calls(
+        [fails, *(each if isinstance(each, Capture) else call(each) for each in others)]
+    ).failed
+
+    assert [each.works for each in found] == ([works] if works else [])
+
+
+def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
+    """`timeout 5 server` is to end so."""
+    ended = Capture(
+        "PostToolUseFailure",
+        "Bash",
+        {"tool_input": {"command": "timeout 5 shelf serve"}, "error": "Exit code 124\nready"},
+        "/p",
+    )
+
+    assert read_calls([ended]).failed == []
+    assert (
+        read_calls([call("shelf serve --port 1", error=NOT_THERE), ended]).failed[0].works
+        == "timeout 5 shelf serve"
+    )
 
 
 def test_a_linters_rule_is_settled_by_the_comment_that_names_it() -> None:

@@ -76,7 +76,7 @@ def test_a_prompt_a_failure_and_a_search_find_it_by_name(two: list[Member]) -> N
             answer = {"results": [], "count": 0}
             add_to(answer, bob.pond, "xylophone", limit=10)
             recalled = recall.recall(searcher, bob.pond, asked, said=Said(), budget_tokens=600, now=0.0)
-            failed = failure.as_before(past, "nopond", session_id="s", budget_tokens=200)
+            failed = failure.as_before(past, ["nopond"], "", session_id="s", budget_tokens=200)
         lines = [line.says for section in (recalled, failed) for line in section.lines]
         return lines + [hit["text"] for hit in answer["results"]]
 

@@ -111,13 +111,15 @@ def about_file(project_dir: str, file: str, *, session_id: str, shown: Shown) ->
 def about_failure(capture: Capture, project_dir: str, *, session_id: str, shown: Shown) -> Answer:
     """Answer a call that failed, where one has failed so before and something worked, once a session."""
     from claude_mem_lite.context import blocks
-    from claude_mem_lite.distill.failing import error_of
+    from claude_mem_lite.distill.failing import error_of, told
 
     error = error_of(capture)
     if error is None:
         return Answer(ContextBlock(""))
-    block = blocks.for_failure(project_dir, error.signature, session_id=session_id, shown=shown)
-    return Answer(block, (_note(block, "failure", causes=[error.signature]),) if block.text else ())
+    block = blocks.for_failure(
+        project_dir, error.signatures, told(capture), session_id=session_id, shown=shown
+    )
+    return Answer(block, (_note(block, "failure", causes=error.signatures),) if block.text else ())
 
 
 def at_subagent(  # noqa: PLR0913  (what is known of it)

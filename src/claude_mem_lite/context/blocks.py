@@ -18,6 +18,8 @@ from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as context_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from claude_mem_lite.context.shown import Shown
     from claude_mem_lite.search.hybrid import Searcher
 
@@ -108,15 +110,24 @@ def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | Non
 
 
 def for_failure(
-    project_dir: str, signature: str, *, session_id: str, shown: Shown | None = None
+    project_dir: str,
+    signatures: Collection[str],
+    command: str,
+    *,
+    session_id: str,
+    shown: Shown | None = None,
 ) -> ContextBlock:
-    """Return what worked when calls failed before as one does now, once a session; see `failing.error_of`."""
+    """Return what worked when calls failed before as a command does now, once a session.
+
+    `signatures` are those of how it failed (see `failing.Error`).
+    """
     started = time.monotonic()
-    if signature in (shown or shown_to(session_id)).causes:
+    if not (shown or shown_to(session_id)).causes.isdisjoint(signatures):
         return _NOTHING
     section = failure.as_before(
         Past(project_dir, time.time()),
-        signature,
+        signatures,
+        command,
         session_id=session_id,
         budget_tokens=failure.BUDGET_TOKENS - SHORT_FENCE_TOKENS,
     )

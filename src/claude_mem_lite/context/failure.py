@@ -2,7 +2,7 @@
 
 import os.path
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -56,12 +56,14 @@ def recurring(past: Past) -> list[Line]:
     return [*_run_most(past), *sorted([*lines, *_explained(past)], key=lambda line: -line.value)]
 
 
-def as_before(past: Past, signature: str, *, session_id: str, budget_tokens: int) -> Section:
+def as_before(
+    past: Past, signatures: Collection[str], command: str, *, session_id: str, budget_tokens: int
+) -> Section:
     """Return what worked in other sessions that met a failure; without lines where nothing is known to."""
     section = Section("failure", "This has failed before")
-    rows = finding_rows.known(past.project_dir, signature=signature, without=session_id)
-    lines = [_line(past, each, each.says) for each in findings(rows) if each.works]
-    fill(section, lines or shared.as_before(past, signature), budget_tokens=budget_tokens, said=Said())
+    rows = finding_rows.known(past.project_dir, signatures=signatures, without=session_id)
+    lines = [_line(past, each, each.says) for each in findings(rows, command=command) if each.works]
+    fill(section, lines or shared.as_before(past, signatures), budget_tokens=budget_tokens, said=Said())
     return section
 
 

@@ -14,7 +14,7 @@ from claude_mem_lite.search.words import STOP_WORDS, lemma, words
 from claude_mem_lite.storage import team
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from claude_mem_lite.context.budget import Line
     from claude_mem_lite.context.past import Past
@@ -44,9 +44,9 @@ def shared(past: Past) -> list[Line]:
     return [line_of(past, row, fade=_FADES**at) for at, row in enumerate(rows)]
 
 
-def as_before(past: Past, signature: str) -> list[Line]:
+def as_before(past: Past, signatures: Collection[str]) -> list[Line]:
     """Return what worked when calls of colleagues failed as one does now."""
-    rows = team.told(past.project_dir, ("finding",), limit=_ANSWERS, signature=signature)
+    rows = team.told(past.project_dir, ("finding",), limit=_ANSWERS, signatures=signatures)
     return [line_of(past, row, fade=1.0) for row in rows]
 
 

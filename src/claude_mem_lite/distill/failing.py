@@ -1,9 +1,12 @@
 """Finds in a session's tool calls what failed and what worked instead, whatever was said of it. Pure.
 
 A failure goes by the line that tells it, without what is this call's alone: numbers, hashes and, unless the
-call only looked for something, paths. Of a message about a place in the code the rule's name alone counts:
-without one it is about code at work, as failed tests are.
+call only looked for something, paths. Of a message about a place in the code the rule's name alone counts.
+Without one it is about code at work, as failed tests are, unless the same worked by another command before
+anything was edited: then the command was wrong.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +15,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from claude_mem_lite.capture.priority import EDITORS
+from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.attempts import is_probe
 from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
 from claude_mem_lite.distill.local.failures import exit_code, last_line
@@ -23,9 +27,9 @@ COMMAND_CHARS, ERROR_CHARS = 160, 200
 # So many calls after a failure may be what was tried next.
 _TRIED = 15
 _INPUT_CHARS, _INPUTS = 60, 3
-_SHORTEST_WORD = 3
 # What says less is no signature.
 _FEWEST_WORDS = 3
+_VERSIONING = frozenset({"git", "gh", "jj", "hg"})
 
 _LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
 _PATHS = ("file_path", "path")
@@ -45,6 +49,7 @@ _CUTTING = frozenset({"cat", "head", "tail"})
 _MARK = re.compile(r"//|#|/\*|--|<!--|;;?")
 _PLAIN = re.compile(r"[^\W\d_]{2,}")
 _WORD = re.compile(r"\w{4,}")
+_PART = re.compile(r"[^\W\d]\w+")  # of an operand or an option
 
 
 class Error(NamedTuple):
@@ -56,6 +61,18 @@ class Error(NamedTuple):
     line: str
     signature: str
     rule: str = ""
+    is_about_code: bool = False
+    is_of_tests: bool = False
+
+    @property
+    def signatures(self) -> list[str]:
+        """What it may be known by: its rule, and what the line says."""
+        return list(dict.fromkeys([self.signature, _signature(self.line)]))
+
+    @property
+    def by_its_line(self) -> Error:
+        """The same, known by its line alone: no rule of the code."""
+        return Error(self.line, _signature(self.line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +106,19 @@ def read_calls(captures: Iterable[Capture]) -> Read:
     worked: dict[str, int] = {}
     for at, capture in enumerate(captures):
         error = error_of(capture)
-        has_worked = error is None and capture.event_name == "PostToolUse"
-        call = _Call(capture)
-        if has_worked:
+        call = _Call(capture, has_worked=error is None and _has_worked(capture))
+        open_ones = list(takewhile(lambda each: at - each.at <= _TRIED, reversed(tried)))  # noqa: B023  (used at once)
+        for each in open_ones:
+            each.hear(at, call)
+        # What had to be prepared for does not work as it is.
+        if call.has_worked and not any(each.works_at == at and each.is_same(call) for each in open_ones):
             worked[shape(call.command)] = at
-        for each in takewhile(lambda each: at - each.at <= _TRIED, reversed(tried)):  # noqa: B023  (used at once)
-            each.hear(at, call, has_worked=has_worked)
         if error is not None:
             tried.append(_Tried(at, call, error))
     found = [
-        Failed(each.at, each.call.command, each.error, each.works, each.works_at)
+        Failed(each.at, each.call.command, each.told, each.works, each.works_at)
         for each in tried
-        if not each.passed
+        if not each.passed and (each.works or each.error.rule or not each.error.is_about_code)
     ]
     return Read(found, worked)
 
@@ -108,40 +126,102 @@ def read_calls(captures: Iterable[Capture]) -> Read:
 class _Call:
     """A call, with what it is told and compared by; the payload is not kept."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.tool, self.command = capture.tool_name, told(capture)
+    def __init__(self, capture: Capture, *, has_worked: bool) -> None:
+        self.tool, self.command, self.has_worked = capture.tool_name, told(capture), has_worked
         self.only_looks = only_looks(self.command)
         self.words = _words(capture)
         self.added = _added(capture)
+        self.programs = {step.program for step in _steps(capture)}
+        self.has_edited = has_worked and self.tool in EDITORS
 
 
 @dataclass(slots=True)
 class _Tried:
-    """A failed call on the way to what works: `passed` once the same call has worked as it was."""
+    """A failed call on the way to what works: `passed` once the same call has worked as it was.
+
+    `likeness` is that of what worked, `before` the last command that worked since, `is_edited` whether an
+    edit came after the failure, `is_wrong` whether another command worked and no edit was needed.
+    """
 
     at: int
     call: _Call
     error: Error
     works: str = ""
-    works_at: int = 0
+    works_at: int = -1
     passed: bool = False
+    likeness: float = 0.0
+    before: str = ""
+    is_edited: bool = False
+    is_wrong: bool = False
 
-    def hear(self, at: int, other: _Call, *, has_worked: bool) -> None:
+    @property
+    def told(self) -> Error:
+        """How it failed: what is a rule of the code only where an edit settled it."""
+        return self.error.by_its_line if self.is_wrong else self.error
+
+    def is_same(self, other: _Call) -> bool:
+        """Tell whether another call is this one again."""
+        return shape(other.command) == shape(self.call.command)
+
+    def hear(self, at: int, other: _Call) -> None:
         """Take in a later call of the session, and its place."""
-        if has_worked and not self.error.rule:
-            self.passed |= shape(other.command) == shape(self.call.command)
-        if not self.works and (works := self._cure(other, has_worked=has_worked)):
-            self.works, self.works_at = works, at
+        self.is_edited |= other.has_edited
+        if other.has_edited and self.error.rule and not self.works:
+            self._take(at, _naming(self.error.rule, other.added))
+        elif other.has_worked and self.is_same(other):
+            self._pass(at, other)
+        elif not (self.passed or (self.is_edited and self.error.is_about_code)):
+            if (likeness := self._likeness(other)) > self.likeness:
+                self.likeness, self.is_wrong = likeness, self.error.is_about_code
+                self._take(at, other.command)
+            if other.has_worked and other.tool == "Bash" and not other.only_looks:
+                is_code = self.error.is_about_code and not _VERSIONING.isdisjoint(other.programs)
+                self.before = "" if is_code else other.command
 
-    def _cure(self, other: _Call, *, has_worked: bool) -> str:
-        if self.error.rule:
-            return _naming(self.error.rule, other.added)
+    def _take(self, at: int, works: str) -> None:
+        self.works, self.works_at = works, at if works else -1
+
+    def _pass(self, at: int, other: _Call) -> None:
+        """Take in that the same has worked: as it was, or since something else was run before."""
+        together = f"{self.before} && {other.command}"
+        if self.before and not (self.works or self.is_edited) and len(together) <= COMMAND_CHARS:
+            self.is_wrong = self.error.is_about_code
+            self._take(at, together)
+        elif self.is_wrong or not self.error.rule:
+            self.passed = True
+
+    def _likeness(self, other: _Call) -> float:
+        """Return how much of this call is in another that worked (0 to 1); 0 for one that is no cure."""
         mine, shared = self.call, self.call.words & other.words
-        if not has_worked or other.tool not in {"Bash", mine.tool} or other.only_looks > mine.only_looks:
-            return ""
+        if (
+            not other.has_worked
+            or other.tool not in {"Bash", mine.tool}
+            or other.only_looks > mine.only_looks
+        ):
+            return 0.0
+        if self.error.is_about_code:
+            return float(_does_the_same(mine.command, other.command, is_test=self.error.is_of_tests))
+        likeness = len(shared) / max(1, len(mine.words))
         if mine.tool in _LOOKING:  # for the same thing
-            return other.command if 2 * len(shared) >= max(1, len(mine.words)) else ""
-        return other.command if shared or other.tool == mine.tool != "Bash" else ""
+            return max(likeness, 0.01) if 2 * likeness >= 1 or not mine.words else 0.0
+        if other.tool == mine.tool != "Bash":
+            return max(likeness, 0.01)
+        return likeness if shared - (mine.programs & other.programs) else 0.0
+
+
+def _does_the_same(command: str, other: str, *, is_test: bool) -> bool:
+    """Tell whether another command does all that one does; of the same tests it ends in the same words."""
+    mine, its = command.split(), other.split()
+    if not is_test:
+        return set(mine) <= set(its)
+    same = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine[::-1], its[::-1], strict=False))
+    )
+    return same > 0 and 2 * same >= len(mine)
+
+
+def _has_worked(capture: Capture) -> bool:
+    return capture.event_name == "PostToolUse" or bash.is_cut_short(capture)
 
 
 def error_of(capture: Capture) -> Error | None:
@@ -158,14 +238,18 @@ def error_of(capture: Capture) -> Error | None:
     problem = "" if only_looks else first_problem(output)
     if not steps or not (has_failed or code or (problem and "|" in command)) or any(map(is_probe, steps)):
         return None
+    if bash.is_cut_short(capture):
+        return None
     tests = runners.test_run(output)
     if tests and tests.has_failed:
-        return None
+        failed = _error(tests.reason, capture, is_look=False)
+        return failed and failed._replace(is_about_code=True, is_of_tests=True)
     if problem:
         line = _of(capture, problem)
         rule = _RULE.search(line)
         name = next(filter(None, rule.groups()), "") if rule else ""
-        return Error(_POSITION.sub("", line), name, name) if name else None
+        says = _POSITION.sub("", line)
+        return Error(says, name or _signature(says), name, is_about_code=True)
     line = bash.error_line(steps, output) or last_line(output)
     return _error(line, capture, is_look=only_looks)
 
@@ -198,7 +282,7 @@ def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
     if not line:
         return None
     says = _POSITION.sub("", _SHELL.sub("", line))
-    signature = shape(says if is_look else _PATH.sub("…", says))
+    signature = shape(says) if is_look else _signature(says)
     if capture.tool_name in _LOOKING:
         looked_at = next(
             (_of(capture, path) for name in _PATHS if (path := fields.argument(capture, name))), ""
@@ -206,6 +290,10 @@ def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
         found = _PATH.search(says)
         signature = f"{capture.tool_name} {looked_at or (found[0] if found else '')}: {_PATH.sub('…', says)}"
     return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_WORDS else None
+
+
+def _signature(says: str) -> str:
+    return shape(_PATH.sub("…", says))
 
 
 def _of(capture: Capture, line: str) -> str:
@@ -247,9 +335,13 @@ def _words(capture: Capture) -> set[str]:
     """Return the words by which a call is like another: programs and operands, or those of its inputs."""
     if capture.tool_name != "Bash":
         return {word for _, value in _inputs(capture) for word in _WORD.findall(value)}
-    steps = shell.steps(fields.argument(capture, "command"))
-    words = (word for step in steps if not shell.is_idle(step) for word in (step.program, *step.operands))
-    return {word for word in words if len(word) >= _SHORTEST_WORD}
+    steps = (step for step in _steps(capture) if not shell.is_idle(step))
+    words = (word for step in steps for word in (step.program, *step.words[1:]))
+    return {part.lower().rstrip("s") for word in words for part in _PART.findall(word)}
+
+
+def _steps(capture: Capture) -> tuple[Command, ...]:
+    return shell.steps(fields.argument(capture, "command")) if capture.tool_name == "Bash" else ()
 
 
 def _inputs(capture: Capture) -> Iterator[tuple[str, str]]:

@@ -85,18 +85,22 @@ class Finding:
         }  # fmt: skip
 
 
-def findings(rows: Iterable[Row]) -> list[Finding]:
-    """Return what failed calls have in common, that first which most sessions met, then the newest."""
+def findings(rows: Iterable[Row], *, command: str = "") -> list[Finding]:
+    """Return what failed calls have in common, that first which most sessions met, then the newest.
+
+    Each is told by the failure that is most like a `command`, of those for which something worked.
+    """
     alike: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row.failed_at):
         alike.setdefault(row.signature, []).append(row)
+    best = {signature: _with_cure(same, command) for signature, same in alike.items()}
     found = [
         Finding(
             signature=signature,
             rule=same[-1].rule,
-            command=_with_cure(same).command,
-            error=_with_cure(same).error,
-            works=_with_cure(same).works,
+            command=best[signature].command,
+            error=best[signature].error,
+            works=best[signature].works,
             sessions=tuple(dict.fromkeys(row.session_id for row in same)),
             times=len(same),
             first_at=same[0].failed_at,
@@ -123,6 +127,8 @@ def _in_backticks(told: str, chars: int) -> str:
     return f"`{one_line(told, chars).replace('`', chr(39))}`"
 
 
-def _with_cure(rows: Sequence[Row]) -> Row:
-    """Return the last failure for which something worked, else the last."""
-    return next((row for row in reversed(rows) if row.works), rows[-1])
+def _with_cure(rows: Sequence[Row], command: str) -> Row:
+    """Return the failure most like a command, of those alike the last, for which something worked."""
+    wanted = set(command.split())
+    cured = [row for row in rows if row.works] or rows
+    return max(reversed(cured), key=lambda row: len(wanted & set(row.command.split())))

@@ -37,16 +37,16 @@ def cure(project_dir: str, worked: Mapping[str, str]) -> None:
     FailedCall.update(is_cured=True).where(FailedCall.pk.in_(cured)).execute()
 
 
-def known(project_dir: str, *, signature: str = "", without: str = "") -> list[FailedCall]:
+def known(project_dir: str, *, signatures: Collection[str] = (), without: str = "") -> list[FailedCall]:
     """Return the calls that failed in a project and have not worked since: what recurs, then the newest.
 
-    All of them, or those with one signature; but for those of one session.
+    All of them, or those with one of some signatures; but for those of one session.
     """
     rows = FailedCall.select().where(
         (FailedCall.project_dir == project_dir) & ~FailedCall.is_cured & (FailedCall.session_id != without)
     )
-    if signature:
-        rows = rows.where(FailedCall.signature == signature)
+    if signatures:
+        rows = rows.where(FailedCall.signature.in_(list(signatures)))
     recurring = (
         FailedCall.select(FailedCall.signature)
         .where((FailedCall.project_dir == project_dir) & ~FailedCall.is_cured)

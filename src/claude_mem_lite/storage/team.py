@@ -142,12 +142,15 @@ def key_of(project_dir: str) -> str:
     return str(row.key) if row else ""
 
 
-def told(project_dir: str, kinds: Collection[str], *, limit: int, signature: str = "") -> list[Shared]:
+def told(
+    project_dir: str, kinds: Collection[str], *, limit: int, signatures: Collection[str] = ()
+) -> list[Shared]:
     """Return the newest lines of trusted colleagues on a project, each text of an author once."""
     key, found = key_of(project_dir) if is_there() else "", list[Shared]()
-    where = " AND l.kind = ?" + " AND l.signature <> '' AND l.signature = ?" * bool(signature)
+    any_of = f" AND l.signature <> '' AND l.signature IN ({', '.join('?' * len(signatures))})"
+    where = " AND l.kind = ?" + any_of * bool(signatures)
     for kind in kinds if key else ():
-        values = [key, kind, *([signature] if signature else [])]
+        values = [key, kind, *signatures]
         found += _rows(f"{_TOLD}{where} ORDER BY l.at DESC LIMIT ?", *values, limit)
     return sorted(found, key=lambda each: each.at, reverse=True)[:limit]
 

@@ -13,6 +13,7 @@ from claude_mem_lite.text import TITLE_CHARS, clip, join, one_line, relative
 _COMMAND_CHARS = 300
 _SCRIPT_CHARS = 450
 _LONG_OUTPUT_CHARS = 4_000
+_TIMED_OUT = 124  # how timeout(1) ends when it ends a command
 _FOLDERS = re.compile(r"^[^\s:(]*/(?=[^\s/:(]+[:(]\d)")
 
 
@@ -77,6 +78,13 @@ def output(capture: Capture) -> str:
     return "\n".join(part for part in parts if part.strip()) or fields.answer(capture)
 
 
+def is_cut_short(capture: Capture) -> bool:
+    """Tell whether a command was ended by its own `timeout`, which is no failure."""
+    code, _ = failures.exit_code(output(capture))
+    steps = shell.steps(fields.argument(capture, "command")) if code == _TIMED_OUT else ()
+    return any(step.outer[:1] == ("timeout",) for step in steps)
+
+
 def error_line(steps: Sequence[Command], output: str) -> str:
     """Return the line of a failed command's output that says what went wrong, "" where none does."""
     options = {word.partition("=")[0] for step in steps for word in step.words[1:] if word[:1] == "-"}
@@ -96,7 +104,7 @@ def _read(capture: Capture) -> _Run:
     command = fields.argument(capture, "command")
     steps = shell.steps(command)
     exit_code, printed = failures.exit_code(output(capture))
-    has_failed = capture.event_name == "PostToolUseFailure" or bool(exit_code)
+    has_failed = (capture.event_name == "PostToolUseFailure" or bool(exit_code)) and not is_cut_short(capture)
     only_looks = all(shell.is_lookup(step) for step in steps)
     cwd = fields.text(capture.payload, "cwd") or capture.project_dir
     return _Run(

@@ -1,7 +1,7 @@
 """Finds in the output of a failed command what went wrong."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.text import one_line
@@ -10,7 +10,14 @@ _MARK = re.compile(r"^E  +")  # pytest's
 _EXIT_CODE = re.compile(r"\AExit code (-?\d{1,9})\n?")
 
 # An exception's line comes last, after its traceback; of plain errors the first causes the others.
-_EXCEPTION = re.compile(r"^[\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)")
+_EXCEPTION = re.compile(
+    r"^[\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)|^(?:\w+\.)+[A-Z]\w*[a-z]\w*: \S"
+)
+# A runner's word that what it ran has failed, which that says better; advice, which is no error.
+_ONLY_CODE = re.compile(
+    r"(?:.*\W)?(?:error|exit(?:ed)?(?: with)?(?: code| status)?|errno|code):? \d+\W*$", re.IGNORECASE
+)
+_ADVICE = re.compile(r"\W*(?:hint|help|note|usage|tip|see|try|run)\b", re.IGNORECASE)
 _PLAIN = (
     re.compile(
         r"^\s*(?:fatal|error|panic|ERROR|Fatal error|npm (?:ERR!|error))\b(?:\[\w+\])?:?\s+\S"
@@ -45,7 +52,7 @@ def decisive_line(output: str) -> str:
     """Return the line that says what went wrong, as it was; "" for an empty output."""
     if problem := first_problem(output):
         return problem
-    lines = [_MARK.sub("", line.strip()) for line in output.splitlines() if line.strip()]
+    lines = _telling(_MARK.sub("", line.strip()) for line in output.splitlines() if line.strip())
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
     if exceptions:
         return one_line(exceptions[-1], 300)
@@ -73,7 +80,16 @@ def is_error(line: str) -> bool:
 
 def last_line(output: str) -> str:
     """Return the last line that says anything."""
-    return next((_without_folder(line.strip()) for line in reversed(output.splitlines()) if line.strip()), "")
+    lines = _telling(line.strip() for line in output.splitlines() if line.strip())
+    return _without_folder(
+        next((line for line in reversed(lines) if not _ADVICE.match(line)), *lines[-1:] or [""])
+    )
+
+
+def _telling(lines: Iterable[str]) -> list[str]:
+    """Return lines without those that give a status alone, unless there are no others."""
+    told = list(lines)
+    return [line for line in told if not _ONLY_CODE.match(line)] or told
 
 
 def _without_folder(line: str) -> str:

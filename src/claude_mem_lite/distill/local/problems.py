@@ -20,6 +20,7 @@ _AT = re.compile(
 # A cheap test for the line number that _AT needs: without one it tries every split of a long line.
 _NUMBERED = re.compile(r"[:(]\[?\d")
 _MINOR = re.compile(r"^\W*(?:warning|warn|note|info|debug|hint|help)\b", re.IGNORECASE)
+_IN = re.compile(r"in [\w<>.]+$")  # a frame of pytest's
 # rustc, terraform, node, java, vitest: a message, and below it where.
 _SAYS = re.compile(r"^(?:error(?:\[\w+\])?: |Error: |(?:[\w.]+(?:Error|Exception)): )\S")
 _BELOW = re.compile(
@@ -47,7 +48,7 @@ def first_problem(output: str) -> str:
         elif _SAYS.match(line):
             if place := next((found["place"] for each in near if (found := _BELOW.match(each))), ""):
                 return _fit(f"{line} ({place})")
-        elif (found := _at(line[:1_000])) and not _MINOR.match(found["says"]):
+        elif (found := _at(line[:1_000])) and not (_MINOR.match(found["says"]) or _IN.match(found["says"])):
             # A rule's name alone: what it says follows.
             said = next((each for each in near if each.strip()), "") if " " not in found["says"] else ""
             return _fit(f"{line} {said.strip(' ×✖')}")

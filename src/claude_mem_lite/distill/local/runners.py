@@ -48,7 +48,8 @@ class TestRun:
     @property
     def reason(self) -> str:
         """Why the first of them failed; "" where the output does not say."""
-        lines = [line for line in self.evidence if not _HEADING.match(line)]
+        told = (line.strip() for each in self.evidence for line in each.splitlines())
+        lines = [line for line in told if not _HEADING.match(line)]
         return next(filter(_SAYS_WHY.search, lines), lines[0] if lines else "")
 
 
@@ -137,6 +138,9 @@ _JS_EVIDENCE = (
     r"^[ \t]*(?:●.*|(?:Assertion)?Error: .*|Expected.*: .*|Received.*: .*|[-+] .*|expect\(.*"
     r"|\u276f \S+:\d+:\d+)$"
 )
+_RUST_EVIDENCE = (
+    r"^[ \t]*(?:thread '.*' panicked at .*(?:\n(?!note:|stack).+)?|assertion .*|(?:left|right): .*)$"
+)
 _RUNNERS = (
     _runner(
         "pytest",
@@ -167,8 +171,13 @@ _RUNNERS = (
         "cargo test",
         verdict=r"^test result: (?:ok|FAILED)\. .*$",
         failing=r"^test (?P<name>\S+) \.\.\. FAILED$",
-        evidence=r"^(?:thread '.*' panicked at .*(?:\n(?!note:|stack).+)?|assertion .*"
-        r"|[ \t]+(?:left|right): .*)$",
+        evidence=_RUST_EVIDENCE,
+    ),
+    _runner(
+        "cargo nextest",
+        verdict=r"^[ \t]*Summary \[ *[\d.]+s\] \d+(?:/\d+)? tests? run: .*$",
+        failing=r"^[ \t]+(?:FAIL|SIG\w+|TIMEOUT) \[ *[\d.]+s\] (?:\([ \d/]+\) )?(?P<name>\S+ \S+)$",
+        evidence=_RUST_EVIDENCE,
     ),
     _runner(
         "go test",
