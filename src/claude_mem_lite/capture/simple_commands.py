@@ -31,6 +31,7 @@ _WRAPPERS = {
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "source", "."}
+_RUNNING = _INTERPRETERS | {"pnpm", "yarn", "bun"}  # a script, or what a package has installed
 _NO_FILES = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 # Programs that change the files they are given, and those that edit them where an option says so.
 _CHANGING_ALL = frozenset({"rm", "rmdir", "unlink", "touch", "tee", "restore", "checkout"})
@@ -184,7 +185,7 @@ class Script:
             self._run(" ".join(words[1:]))
         elif program in _SHELLS and any(map(_is_inline, words)):
             self._run("".join(_after(words, _is_inline)[:1]))
-        elif program in _INTERPRETERS and words[1:] and not words[1].startswith("-"):
+        elif program in _RUNNING and words[1:] and not words[1].startswith("-"):
             self.commands.append(Command(tuple(words[1:]), command.outer, self.folder, is_step=False))
         elif program == "find":
             run = [word for word in _after(words, _RUN_BY_FIND.__contains__) if word not in {";", "+", "{}"}]
