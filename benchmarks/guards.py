@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture.guards import TOOLS, Call, columns
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.rule_words import Seen
+from claude_mem_lite.learnings.programs import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,8 @@ def roots_of(rule: dict[str, Any]) -> list[str]:
     """Return where the project of a rule's calls may begin: above all paths that they name."""
     given = [call["tool_input"] for call in (*rule["violates"], *rule["keeps"])]
     files = [str(each["file_path"]) for each in given if str(each.get("file_path")).startswith("/")]
-    moved = [word for each in given for word in str(each.get("command")).split() if word.startswith("/home/")]
+    lines = [str(each.get("command")) for each in given]
+    moved = [line.split()[1] for line in lines if line.startswith("cd /")]
     common = os.path.commonpath([*map(os.path.dirname, files), *moved] or [ROOT])
     return [ROOT, common, *map(str, PurePosixPath(common).parents)]
 

@@ -10,7 +10,7 @@ from claude_mem_lite.capture import guards
 from claude_mem_lite.capture.guards import ASK, Call, Guard
 from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.rule_words import Seen
+from claude_mem_lite.learnings.programs import Seen
 
 
 def noticed(guard: Guard | None, call: str, branch: str = "") -> str:
@@ -133,6 +133,9 @@ RULES = [
     ("src/api.ts is generated; don't edit it", "edit src/api.ts", "edit src/apis.ts"),
     ("de.yml and fr.yml come from outside and must never be edited", "edit l/de.yml", "edit l/en.yml"),
     ("Protobuf files (*.pb.go) come out of protoc, do not edit them", "edit a/x.pb.go", "edit a/x.go"),
+    ("Cargo.lock is never edited by hand", "curl -so Cargo.lock http://x", "curl -so Cargo.toml http://x"),
+    ("Cargo.lock is never edited by hand", "truncate -s 0 Cargo.lock", "truncate -s 0 a.log"),
+    ("Never edit files in `vendor/`", "rsync -a ../x/ vendor/", "rsync -a vendor/ ../x/"),
     ("new .md files only in docs/", "echo x > /repo/NEWS.md", "echo x > /repo/docs/n.md"),
     ("не трогай deploy/prod", "sed -i s/a/b/ deploy/prod/x.tf", "edit deploy/test/x.tf"),
     ("immer ./gradlew, nicht gradle", "gradle build", "./gradlew build"),
