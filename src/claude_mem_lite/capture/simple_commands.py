@@ -91,8 +91,8 @@ class Command:
             return [*self.outputs, *(word for word in operands[not after :] if word not in after)]
         if program in _WRITING_TO:
             ends = _WRITING_TO[program]
-            after = [to for word, to in pairwise(self.words) if word[:1] == "-" and word.endswith(ends)]
-            return [*self.outputs, *after]
+            named = [to for word, to in pairwise(self.words) if word[:1] == "-" and word.endswith(ends)]
+            return [*self.outputs, *named]
         if program not in {"cp", "install", "ln", "mv", "rsync"} or not operands:
             return [*self.outputs, *(word[3:] for word in operands if program == "dd" and word[:3] == "of=")]
         *sources, target = operands

@@ -36,6 +36,7 @@ _ONE_THING = re.compile(
     r"|(?<![\w.])(?<!\b(?:is|at) )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]|https?:|\w@\w|\w\(",
     re.IGNORECASE,
 )
+_ADDRESS = re.compile(r"https?:|\w@\w|\w\(")
 # Too little to say how, a line of an output, or what fails.
 _REPORT = re.compile(r"[!-\u04ff]+(?: [!-\u04ff]+)?$|[^\w`]|.*\b(?:fail\w*|\w+ing)$|.*[{}]")
 # Names of code, files and products.
@@ -136,7 +137,8 @@ def _has_plain_part(content: str) -> bool:
     """Tell whether a sentence, or a clause of it, may say how things are done in no form that shows it."""
     parts = _CLAUSE.split(content)
     is_task = phrases.DEED.match(content) or phrases.HEDGES.match(content) or any(map(is_question, parts))
-    if is_task or phrases.POINTS.search(content) or not is_short(content, _MOST_OF_HOW):
+    is_one = phrases.POINTS.search(content) or _ADDRESS.search(content)
+    if is_task or is_one or not is_short(content, _MOST_OF_HOW):
         return _is_plain(content)
     is_change = phrases.CHANGES.search(content) is not None and not phrases.THE.match(content)
     return _is_plain(content) or any(_is_plain(each) and (is_change or is_how(each)) for each in parts)

@@ -1,7 +1,4 @@
-"""Know the programs that a project runs: by its past calls, and those that any may run.
-
-Pure. What a rule says of them stands in `rule_words`.
-"""
+"""Know the programs that a project runs: by its past calls, and those that any may run. Pure."""
 
 from __future__ import annotations
 
