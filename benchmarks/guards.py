@@ -3,21 +3,23 @@
     python benchmarks/guards.py RULES.jsonl [--transcripts FOLDER]
 
 A line of RULES.jsonl is `{"rule": TEXT, "violates": [CALL, …], "keeps": [CALL, …]}`, a call `{"tool_name":
-NAME, "tool_input": {…}}`. Each rule's guard is derived from its text alone; calls of the transcripts
-are played against all guards, and those that one speaks against are printed to be judged.
+NAME, "tool_input": {…}}`. Each rule's guard is derived from its text alone. A line does not say where its
+project begins: each folder above all paths in it is tried, for calls of both kinds. Calls of the
+transcripts are played against all guards, and those that one speaks against are printed to be judged.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os.path
 import sqlite3
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.capture.guards import TOOLS, Call, columns
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.rule_words import Seen
+from claude_mem_lite.learnings.programs import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +34,21 @@ def broken(guard: Guard, call: dict[str, Any], folder: str = ROOT, root: str = R
     """Return what of a call breaks a guard."""
     event = json.dumps({"cwd": folder} | call)
     return guard.broken_by(Call(MEMORY.execute(READ, {"event": event}).fetchone(), root))
+
+
+def roots_of(rule: dict[str, Any]) -> list[str]:
+    """Return where the project of a rule's calls may begin: above all paths that they name."""
+    given = [call["tool_input"] for call in (*rule["violates"], *rule["keeps"])]
+    files = [str(each["file_path"]) for each in given if str(each.get("file_path")).startswith("/")]
+    lines = [str(each.get("command")) for each in given]
+    moved = [line.split()[1] for line in lines if line.startswith("cd /")]
+    common = os.path.commonpath([*map(os.path.dirname, files), *moved] or [ROOT])
+    return [ROOT, common, *map(str, PurePosixPath(common).parents)]
+
+
+def broken_anywhere(guard: Guard | None, call: dict[str, Any], roots: list[str]) -> bool:
+    """Tell whether a call breaks a guard, wherever its project begins."""
+    return guard is not None and any(broken(guard, call, each, each) for each in roots)
 
 
 def calls_of(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
@@ -64,12 +81,12 @@ def main() -> None:
         print(f"\n{rule['rule']}\n    -> {guard.says if guard else 'nothing that can be checked'}")
         for call in rule["violates"]:
             violating += 1
-            noticed += (found := bool(guard and broken(guard, call)))
+            noticed += (found := broken_anywhere(guard, call, roots_of(rule)))
             if not found:
                 print(f"    missed: {json.dumps(call)[:160]}")
         for call in rule["keeps"]:
             innocent += 1
-            false += (found := bool(guard and broken(guard, call)))
+            false += (found := broken_anywhere(guard, call, roots_of(rule)))
             if found:
                 print(f"    false: {json.dumps(call)[:160]}")
     print(f"\n{noticed} of {violating} violating calls noticed, {false} of {innocent} innocent ones falsely")

@@ -10,7 +10,7 @@ from claude_mem_lite.capture import guards
 from claude_mem_lite.capture.guards import ASK, Call, Guard
 from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.learnings.guarding import derive
-from claude_mem_lite.learnings.rule_words import Seen
+from claude_mem_lite.learnings.programs import Seen
 
 
 def noticed(guard: Guard | None, call: str, branch: str = "") -> str:
@@ -132,6 +132,25 @@ RULES = [
     ("leave the vendor directory alone", "edit vendor/a.go", "edit src/vendor.go"),
     ("src/api.ts is generated; don't edit it", "edit src/api.ts", "edit src/apis.ts"),
     ("de.yml and fr.yml come from outside and must never be edited", "edit l/de.yml", "edit l/en.yml"),
+    ("Protobuf files (*.pb.go) come out of protoc, do not edit them", "edit a/x.pb.go", "edit a/x.go"),
+    ("Cargo.lock is never edited by hand", "curl -so Cargo.lock http://x", "curl -so Cargo.toml http://x"),
+    ("Cargo.lock is never edited by hand", "truncate -s 0 Cargo.lock", "truncate -s 0 a.log"),
+    ("Never edit files in `vendor/`", "rsync -a ../x/ vendor/", "rsync -a vendor/ ../x/"),
+    ("new .md files only in docs/", "echo x > /repo/NEWS.md", "echo x > /repo/docs/n.md"),
+    ("не трогай deploy/prod", "sed -i s/a/b/ deploy/prod/x.tf", "edit deploy/test/x.tf"),
+    ("immer ./gradlew, nicht gradle", "gradle build", "./gradlew build"),
+    ("run `make check`, bare pytest lacks the database", "python -m pytest -q", "make check"),
+    ("never npm install here", "npm i left-pad", "npm ci"),
+    ("never run eslint", "pnpm eslint src", "pnpm add eslint"),
+    ("git push --force only with --force-with-lease", "git push -f", "git push --force-with-lease -f"),
+    ("never force push", "git push --force-with-lease", "git push"),
+    ("kubectl is for reading. get is fine, no apply, delete", "kubectl delete po x", "kubectl get po"),
+    ("all my commits are made with -s", "git commit -m x", "git commit -s -m x"),
+    ("don't merge PRs, I do that", "gh pr merge 3", "gh pr view 3"),
+    ("nothing directly to main", "git push origin main", "git push origin topic"),
+    ("no rebase in this repo", "git rebase main", "git merge main"),
+    ("no emoji in commit messages", "git commit -m '✨ x'", "git commit -m x"),
+    ("commit as feat:, fix: or docs:", "git commit -m 'chore: x'", "git commit -m 'fix: x'"),
     ("Don't create new .md files", "echo x > /repo/NOTES.md", "edit README.md"),
 ]  # fmt: skip
 
@@ -144,10 +163,25 @@ def test_a_rule_is_noticed_where_it_is_broken(rule: str, breaks: str, keeps: str
     assert (bool(noticed(guard, breaks)), bool(noticed(guard, keeps))) == (True, False), guard
 
 
+def test_a_version_that_a_rule_asks_for_is_another_program() -> None:
+    """Python's name counts whatever its version, but where the rule tells them apart."""
+    guard = derive("always python3, there is no python on it", Seen.of(["python x.py"]))
+
+    assert (bool(noticed(guard, "python x.py")), bool(noticed(guard, "python3 x.py"))) == (True, False)
+
+
 # A rule, the file of an edit, its old and new text, and whether that breaks it.
 TEXTS = [
     ("Never use `any` in TypeScript", "a.ts", "", "let a: any", True),
     ("Never use `any` in TypeScript", "a.ts", "let a: any", "let a: any = 1", False),
+    ("no print() outside of cli.py", "a.py", "", "print(1)", True),
+    ("no print() outside of cli.py", "cli.py", "", "print(1)", False),
+    ("no `eval` outside of tests", "src/tests/a.py", "", "eval(x)", False),
+    ("don't leave TODOs behind", "a.py", "", "# TODO later", True),
+    ("don't import moment in new code", "a.ts", "", "import x from 'moment-timezone'", True),
+    ("don't import moment in new code", "a.ts", "", "const moment = now()", False),
+    ("css: no !important", "a.css", "", "a { color: red !important }", True),
+    ("no console.log nor debugger in code", "a.ts", "", "  debugger", True),
     ("Never use `any` in TypeScript", "a.ts", "", "// any order will do", False),
     ("Never use `any` in TypeScript", "a.py", "", "any(a)", False),
     ("Don't use `console.log`", "a.js", "", "console.log(1)", True),
@@ -208,7 +242,7 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
         "No panics in production code",
         "Never stop the user's flow on internal failures", "Work on a new branch, not on main",
         "Deploys go out on Tuesdays", "Use pnpm", "Make sure that tests pass", "No commit SHA in metadata",
-        "no print() outside of cli.py", "don't write outside of /repo", "Write the test first",
+        "don't write outside of /repo", "Write the test first",
         "never commit without running `make lint`", "tests go in tests/unit, not next to the code",
         "Don't run the whole suite, only `pytest tests/unit`",
         "never disable eslint rules", "never mix npm and pnpm", "no npm scripts, please",

@@ -78,6 +78,13 @@ def test_who_is_on_one_matter_may_tell_it_otherwise(old: str, new: str) -> None:
     assert relation(old, old.replace("S", "s") + " as well", 0.55) in {"same", "again"}
 
 
+def test_who_speaks_against_it_is_asked_about_from_further_away() -> None:
+    """A word in common and a denial are enough at a cosine at which nothing else is."""
+    assert relation("panics are fine in the parser", "no panics in the lexer, return errors", 0.37) == "near"
+    assert relation("panics are fine in the parser", "report panics with a code", 0.37) == "other"
+    assert relation("panics are fine in the parser", "no exceptions from today", 0.37) == "other"
+
+
 def test_a_limit_is_no_denial() -> None:
     """Who says "no more than" turns nothing down."""
     assert (

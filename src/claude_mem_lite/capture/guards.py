@@ -23,6 +23,7 @@ TOOLS = ("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")
 REMIND, ASK = "remind", "ask"
 BRANCH = "branch:"  # before the name of a branch that is committed or pushed to
 NEW, OLD = "new:", "old:"  # before a glob of files that are not to be created, and not changed once there
+BUT = "!"  # before a glob of files that are taken out
 READER = "| "  # before the programs that a command's output is not to be piped into
 SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
 _SHORT_CHARS = 5  # of short options together
@@ -36,6 +37,7 @@ _EDITS = (
     " FROM json_each({event}, '$.tool_input.edits'))"
 )
 _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
+_ALIASES = {"i": "install"}  # of sub-commands
 _COMMENTS = ("//", "#", "*", "/*", "--")
 # The short options of long ones, where they mean the same: by program, or program and sub-command.
 LONG_OPTIONS = {
@@ -107,7 +109,7 @@ def telling_words(guards: Iterable[Guard]) -> str:
         for guard in guards
         for each in (
             *(guard.without if guard.commands == ["*"] else guard.commands),
-            *(guard.texts or guard.files),
+            *(guard.texts or (glob for glob in guard.files if not glob.startswith(BUT))),
             *(each.lower() for each in guard.texts if each.isupper()),
             *(["git commit"] if guard.message else []),
         )
@@ -163,8 +165,9 @@ class Guard:
 
     A call of one of `commands` (program and sub-command, "*" for any) breaks it: any, or one with a word of
     `without`, or one that lacks a word of `needs` ("-n|--name": either); not one that is run by one of
-    `allowed`. So does a change of one of `files` (globs, relative to the work tree), with `texts` one that
-    adds any of these ("key*": what begins so), and a commit whose subject `message` does not match.
+    `allowed`. So does a change of one of `files` (globs, relative to the work tree; "!glob": not these), with
+    `texts` one that adds any of these ("key*": what begins so), and a commit whose subject `message` does not
+    match.
     """
 
     def __init__(self, mode: str = REMIND, message: str = "", **lists: Iterable[str]) -> None:
@@ -180,12 +183,13 @@ class Guard:
     @property
     def says(self) -> str:
         """What it looks for, in a line."""
-        changed = [each.removeprefix(OLD) for each in self.files if not each.startswith(NEW)]
+        changed = [each.removeprefix(OLD) for each in self.files if not each.startswith((NEW, BUT))]
         created = [each.removeprefix(NEW) for each in self.files if each.startswith(NEW)]
         told = [f"a change of {', '.join(changed)}"] if changed else []
         if self.texts:
             told = [f"{' or '.join(self.texts)} added" + (f" to {', '.join(changed)}" if changed else "")]
         told += [f"a new {', '.join(created)}"] if created else []
+        told += [f"not in {each.removeprefix(BUT)}" for each in self.files if each.startswith(BUT)]
         if self.message:
             told.append(f"a commit whose subject does not match {self.message}")
         words = [f"with {' or '.join(self.without)}"] if self.without else []
@@ -230,11 +234,13 @@ class Guard:
         inside = os.path.relpath(path, root)
         if inside.startswith(".."):
             inside = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
+        if any(each.startswith(BUT) and matches(each.removeprefix(BUT), inside) for each in self.files):
+            return False
         is_new = may_create and not os.path.exists(path)
         globs = (
             glob.removeprefix(NEW).removeprefix(OLD)
             for glob in self.files
-            if not glob.startswith(OLD if is_new else NEW)
+            if not glob.startswith((BUT, OLD if is_new else NEW))
         )
         return any(
             matches(os.path.expanduser(glob), path)
@@ -268,11 +274,15 @@ def _is_call_of(asked: str, words: Sequence[str]) -> bool:
     is_it = f"/{words[0]}".endswith(f"/{program.removeprefix('./')}")
     if program != "*" and not is_it and program != bare_name(words[0]):
         return False
+    options = {word for word in wanted if word.startswith("-")}
+    if options and not (options <= {*words} or _options([*options], asked) <= _options(words[1:], asked)):
+        return False
+    wanted = [word for word in wanted if word not in options]
     is_value = False  # of the option before it
     for word in words[1:]:
         if not wanted:
             break
-        if word == wanted[0]:
+        if word == wanted[0] or _ALIASES.get(word) == wanted[0]:
             wanted, is_value = wanted[1:], False
         elif word.startswith("-"):
             is_value = "=" not in word
@@ -348,7 +358,7 @@ def _times(text: str, told: str) -> int:
     is_start = text.endswith("*") and text[-2:-1].isalnum()
     wanted = text[:-1] if is_start else text
     wanted, told = (wanted.casefold(), told.casefold()) if text.isupper() else (wanted, told)
-    if wanted.isidentifier():
+    if wanted.isidentifier() and not text.isupper():
         told = "\n".join(line for line in told.splitlines() if not line.lstrip().startswith(_COMMENTS))
     found = 0
     for before, after in pairwise(told.split(wanted)):

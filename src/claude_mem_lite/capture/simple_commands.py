@@ -31,9 +31,11 @@ _WRAPPERS = {
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "source", "."}
+_RUNNING = _INTERPRETERS | {"pnpm", "yarn", "bun"}  # a script, or what a package has installed
 _NO_FILES = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 # Programs that change the files they are given, and those that edit them where an option says so.
-_CHANGING_ALL = frozenset({"rm", "rmdir", "unlink", "touch", "tee", "restore", "checkout"})
+_CHANGING_ALL = frozenset({"rm", "rmdir", "unlink", "touch", "tee", "truncate", "restore", "checkout"})
+_WRITING_TO = {"curl": ("o", "--output"), "sort": ("o", "--output"), "wget": ("O",)}
 _CHANGING_GIT = frozenset({"rm", "mv", "restore", "checkout"})
 _EDITING, _EXPRESSIONS = frozenset({"sed", "perl", "yq"}), frozenset({"-e", "-f", "--expression", "--file"})
 _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
@@ -87,7 +89,11 @@ class Command:
         if program in _EDITING and any(map(_is_in_place, self.words)):
             after = {word for before, word in pairwise(self.words) if before in _EXPRESSIONS}
             return [*self.outputs, *(word for word in operands[not after :] if word not in after)]
-        if program not in {"cp", "ln", "mv"} or not operands:
+        if program in _WRITING_TO:
+            ends = _WRITING_TO[program]
+            named = [to for word, to in pairwise(self.words) if word[:1] == "-" and word.endswith(ends)]
+            return [*self.outputs, *named]
+        if program not in {"cp", "install", "ln", "mv", "rsync"} or not operands:
             return [*self.outputs, *(word[3:] for word in operands if program == "dd" and word[:3] == "of=")]
         *sources, target = operands
         is_folder = len(sources) > 1 or target.endswith("/")
@@ -184,7 +190,7 @@ class Script:
             self._run(" ".join(words[1:]))
         elif program in _SHELLS and any(map(_is_inline, words)):
             self._run("".join(_after(words, _is_inline)[:1]))
-        elif program in _INTERPRETERS and words[1:] and not words[1].startswith("-"):
+        elif program in _RUNNING and words[1:] and not words[1].startswith("-"):
             self.commands.append(Command(tuple(words[1:]), command.outer, self.folder, is_step=False))
         elif program == "find":
             run = [word for word in _after(words, _RUN_BY_FIND.__contains__) if word not in {";", "+", "{}"}]

@@ -27,10 +27,10 @@ _LANGUAGE = (
 FROM_NOW_ON = _any_of(
     f"(?:answer|reply|respond|talk|speak) (?:to me )?in {_LANGUAGE},antworte (?:mir )?(?:auf|in) {_LANGUAGE},"
     f"répond(?:s|ez)(?:-moi)? en {_LANGUAGE},responde(?:me)? en {_LANGUAGE},responda em {_LANGUAGE},rispondi(?:mi)? in {_LANGUAGE},"
-    "from now on,from here on,from this point on,going forward,henceforth,as a (?:general )?rule,by convention,"
-    "ab jetzt,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
-    "désormais,dorénavant,à partir de maintenant,à l'avenir,"
-    "de ahora en adelante,a partir de ahora,en adelante,de agora em diante,a partir de agora,daqui (?:para a|pra) frente,"
+    "from now on,from here on,from this point on,from today,as of (?:now|today),going forward,henceforth,"
+    "as a (?:general )?rule,by convention,ab jetzt,ab heute,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
+    "désormais,dorénavant,à partir de maintenant,à partir d'aujourd'hui,à l'avenir,"
+    "de ahora en adelante,a partir de (?:ahora|hoy|hoje),en adelante,de agora em diante,a partir de agora,daqui (?:para a|pra) frente,"
     "d'ora in poi,da ora in poi,d'ora in avanti,vanaf nu,voortaan,od teraz,odtąd,отныне,впредь,с этого момента,"
     "bundan sonra",
     "用(?:中文|英文|英语|英語|日语|日語)(?:回答|回复|回復)|日本語で(?:答え|回答|返)|从现在开始|從現在開始|从今以后|今后|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
@@ -81,7 +81,7 @@ OUGHT = _any_of(
 )
 # It holds in this project: said of a task as well.
 IN_PROJECT = _any_of(
-    r"(?:in|for) (?:this|our) (?:\w+ )?(?:project|repo|repository|code ?base|code|team|package|crate|app),(?:in|around) here,"
+    r"(?:in|for|on) (?:this|our) (?:\w+ )?(?:project|repo|repository|code ?base|code|team|package|crate|app),(?:in|around) here,"
     "in (?:diesem|unserem) (?:projekt|repo|code),dans (?:ce|notre) (?:projet|dépôt|code),"
     "en (?:este|nuestro) (?:proyecto|repo),(?:neste|no nosso) (?:projeto|repo),in questo (?:progetto|repo),"
     "in (?:dit|ons) (?:project|repo),w tym (?:projekcie|repo),в этом (?:проекте|репозитории),bu projede",
@@ -126,7 +126,8 @@ INSTEAD = _any_of(_INSTEAD, _INSTEAD_UNSPACED)
 GIVES_UP = _any_of(
     r"no longer(?! than),not any ?more,any ?more,no more(?! than),(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
     r"(?:dropped|ditched|abandoned|retired|got rid of|stopped using),"
-    r"(?:go|goes|going|went) back to,chang\w+ (?:my|our) minds?,(?:forget|scratch) (?:what|that),replaced? by,"
+    r"(?:go|goes|going|went) back to,chang\w+ (?:my|our) minds?,(?:forget|scratch) (?:what|that|the),replaced? by,"
+    r"(?:is|are) (?:\w+ )?now(?! \w+ing),(?:is|are) (?:out|over|dead|gone|deprecated)(?! of),"
     r"nicht mehr,stattdessen,doch (?:nicht|lieber|wieder),(?:ne |n')(?:\w+ )+?plus,finalement,ya no,ya no (?:\w+ ),não (?:\w+ )+?mais,"
     r"non (?:\w+ )+?più,niet meer,toch (?:niet|liever),już nie,zmiana planów,больше не,передумал\w*,artık",
     "不再|不用再|改用|改为|もう使[わい]|더 이상",
@@ -192,7 +193,7 @@ NOT = _any_of(
 )
 # It is for once: the moment, or this one thing.
 ONCE = _any_of(
-    r"yet,today,tonight,tomorrow,temporar\w+,for now,this (?:time|once|week|morning|afternoon),for the moment,"
+    r"yet,today,tonight,tomorrow,temporarily,for now,this (?:time|once|week|morning|afternoon),for the moment,"
     "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),hang on,until (?:i|you|we|then|tomorrow),let me know,"
     "(?:in|on|for|at|with|as) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|step"
     "|one|ticket|bug|batch),on line \\d+,when you(?:'re| are) (?:done|finished),"

@@ -18,9 +18,10 @@ Relation = Literal["same", "replaces", "rivals", "near", "again", "other"]
 
 SAME_SHARE = 0.6  # of the words of two texts together, from which on they say the same
 _PART_SHARE = 0.5  # of the longer text, which a shorter one that adds nothing has to have
-# Cosines: the same, as far as the words go with it; on one matter; on another.
+# Cosines: the same, as far as the words go with it; on one matter; so too where they share a word and one
+# speaks against the other; on another.
 # Source: 296 labelled pairs, all-MiniLM-L6-v2.
-NEAR, _ALIKE, _ON_ONE_MATTER, _FAR = 0.9, 0.65, 0.4, 0.3
+NEAR, _ALIKE, _ON_ONE_MATTER, _LOOSELY, _FAR = 0.9, 0.65, 0.4, 0.35, 0.3
 _MOST_SHARED = 2  # words, from which on two texts are on one matter if they are not far from each other
 _FRAME_SHARE = 0.5  # of the words of two texts that differ in one place
 _REJECTED_SHARE = 1 / 3  # of what a text speaks for, which another has to speak against
@@ -92,7 +93,7 @@ def relation(old: str, new: str, cosine: float = 0.0, near: float = NEAR) -> Rel
         return "other"
     if _are_apart(before, after):
         return "replaces" if _says_so(new, before, after) else "rivals"
-    if is_near and _are_opposed(before, after, new):
+    if (is_near or (shared and cosine >= _LOOSELY)) and _are_opposed(before, after, new):
         return "near"
     is_same = cosine >= near and bool(before.against) == bool(after.against)
     has_same_words = _say_the_same(before, after) and not 0 < cosine < _ALIKE

@@ -27,15 +27,17 @@ _MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"
+_CLAUSE = re.compile(r"[,:]\s")
 _WORD = re.compile(r"[^\s,:;.!?]+")
 _LAST_WORD = re.compile(r", (\w+)\W*$")  # "in UTC, always"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
     r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b"
-    r"|(?<![\w.])(?<!\bis )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]|https?:|\w@\w|\w\(",
+    r"|(?<![\w.])(?<!\b(?:is|at) )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]|https?:|\w@\w|\w\(",
     re.IGNORECASE,
 )
+_ADDRESS = re.compile(r"https?:|\w@\w|\w\(")
 # Too little to say how, a line of an output, or what fails.
 _REPORT = re.compile(r"[!-\u04ff]+(?: [!-\u04ff]+)?$|[^\w`]|.*\b(?:fail\w*|\w+ing)$|.*[{}]")
 # Names of code, files and products.
@@ -64,7 +66,7 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
         if sentence.asks or not is_short(content) or _is_for_once(content):
             continue
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
-        signs = signs or int(len(text) <= _MOST_SAID_PLAINLY and _is_plain(content))
+        signs = signs or int(len(text) <= _MOST_SAID_PLAINLY and _has_plain_part(content))
         if signs < ACTIVE and len(text) > _MOST_SAID:
             continue
         if signs and len(found) < MAX_STATED:
@@ -130,6 +132,17 @@ def _is_plain(content: str) -> bool:
     ):
         return False
     return is_short(rest, _MOST_PLAIN) and _is_general(rest, 1)
+
+
+def _has_plain_part(content: str) -> bool:
+    """Tell whether a sentence, or a clause of it, may say how things are done in no form that shows it."""
+    parts = _CLAUSE.split(content)
+    is_task = phrases.DEED.match(content) or phrases.HEDGES.match(content) or any(map(is_question, parts))
+    is_one = phrases.POINTS.search(content) or _ADDRESS.search(content)
+    if is_task or is_one or not is_short(content, _MOST_OF_HOW):
+        return _is_plain(content)
+    is_change = phrases.CHANGES.search(content) is not None and not phrases.THE.match(content)
+    return _is_plain(content) or any(_is_plain(each) and (is_change or is_how(each)) for each in parts)
 
 
 def _binds(content: str) -> bool:

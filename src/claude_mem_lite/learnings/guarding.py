@@ -8,26 +8,40 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from claude_mem_lite.capture.guards import ASK, BRANCH, NEW, OLD, READER, REMIND, Call, Guard
+from claude_mem_lite.capture.guards import ASK, BRANCH, BUT, NEW, OLD, READER, REMIND, Call, Guard
 from claude_mem_lite.distill.phrases import NOT
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import rule_words
-from claude_mem_lite.learnings.rule_words import Seen, Thing, things
+from claude_mem_lite.learnings.programs import Seen
+from claude_mem_lite.learnings.rule_words import Thing, things
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Learning
 
 _COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer", re.IGNORECASE)
 _SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
-_EXCEPT = re.compile(r"(?<!\w)(?:outside|except|außer\w*|fuera|hors|only in|nur in)(?!\w)", re.IGNORECASE)
+# Where something may be after all: what is named next.
+_EXCEPT = re.compile(
+    r"(?<!\w)(?:outside(?: of)?|except(?: in| for| under)?|außer\w*|fuera de|hors de"
+    r"|(?:only|nur|solo) (?:in|under|inside|unter|en))(?: (?:the|our|den))? (?P<where>[\w./*-]+)",
+    re.IGNORECASE,
+)
 _TOWARDS = re.compile(
     r"\W*(?:\w+ )?(?:to|on|onto|auf|nach|sur|vers|a|en) (?:(?:the|a|la|le|den|branch|branche|rama) )*"
     r"(?!the\b)([\w/-]+)",
     re.IGNORECASE,
 )
+_STRAIGHT = re.compile(
+    rf"(?:straight|direct\w*) (?:to|on|into|auf|sur|a|en) ({'|'.join(filter(None, SHARED_BRANCHES))})\b",
+    re.IGNORECASE,
+)
 _NEW = re.compile(r"(?<!\w)(?:new|neue\w*|nouve\w+|nuev\w+)(?!\w)", re.IGNORECASE)
 _OLD = re.compile(
     r"(?<!\w)(?:existing|applied|old|bestehende\w*|existant\w*|existente\w*)(?!\w)", re.IGNORECASE
+)
+_EDITS_IT = re.compile(
+    rf"(?:{NOT.pattern})\s+(?:{rule_words.EDIT.pattern})(?:\s+(?:it|them|by hand))?\W*(?:$|[,.;])",
+    re.IGNORECASE,
 )
 _PASSIVE = re.compile(r"(?<!\w)(?:is|are|be|get|gets|sind|wird|werden|est|sont|son)(?!\w)", re.IGNORECASE)
 _ON_BRANCHES = ("commit", "push", "rebase", "merge")
@@ -40,7 +54,10 @@ _LONG = re.compile(
 )
 _TICKET = re.compile(r"(\[?)\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)\]?(:?)")
 _PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”]|$)")
-_MENTION = re.compile(r"\b(?:mention|credit|erwähn|nenn|cite|mencion)\w*\s+([A-Z]\w+)")
+_AND_SO_ON = re.compile(r"\betc|\busw|\.\.\.|…|and so on")
+_IMPORT = re.compile(r"\b(?:import|require|importier)\w*(?!\w)", re.IGNORECASE)
+_EMOJI = re.compile(r"\bemojis?\b|\bgitmoji", re.IGNORECASE)
+_MENTION = re.compile(r"\b(?:mention|credit|erwähn|nenn|cite|mencion)\w*\s+((?i:claude|ai)\b|[A-Z]\w+)")
 
 _EVIDENCE, _PAST = 1_000, 20_000  # calls, the newest
 # Of a regular expression that is asked before each commit.
@@ -107,7 +124,10 @@ def given(message: str, **lists: Sequence[str]) -> Guard:
 
 def derive(text: str, seen: Seen) -> Guard | None:
     """Return the guard that a rule's text comes to, None where nothing in it can be seen in a call."""
-    told = [(sentence, things(sentence, seen)) for sentence in rule_words.sentences(text)]
+    told: list[tuple[str, list[Thing]]] = []
+    for sentence in rule_words.sentences(text):
+        programs = [each.words[0] for _, named in told for each in named if each.kind == "command"]
+        told.append((sentence, things(sentence, seen, "".join(programs[-1:]))))
     if _COMMITS.search(text):
         texts = [each for _, named in told for each in named if each.kind == "text" and each.is_forbidden]
         if unwanted := [each.words[0].rstrip(":") for each in texts] or _unwanted(text):
@@ -118,10 +138,18 @@ def derive(text: str, seen: Seen) -> Guard | None:
     for sentence, named in told:
         if guard.texts or not guard.files:
             _take(guard, sentence, named, seen)
+    if "git push" in guard.commands and "--force" in guard.without and "--force" not in text:
+        guard.without.append("--force-with-lease")
+    shared = _STRAIGHT.search(text)
+    if shared and NOT.search(text[: shared.start()]) and not guard.commands:
+        guard.commands, guard.without = ["git push", "git commit"], [f"{BRANCH}{shared[1]}"]
     if not guard.texts:
         mark = OLD if _OLD.search(text) else NEW if _NEW.search(text) else ""
-        guard.files = [f"{mark}{glob}" for glob in guard.files]
-    guard.allowed = [each for each in guard.allowed if not any(map(f"{each} ".startswith, guard.commands))]
+        guard.files = [glob if glob.startswith(BUT) else f"{mark}{glob}" for glob in guard.files]
+    guard.allowed += [each for one in guard.commands for each in re.findall(rf"\b{re.escape(one)}\d\b", text)]
+    pairs = [sorted((each, one), key=len) for each in guard.allowed for one in guard.commands]
+    within = {word for short, long in pairs if f"{long} ".startswith(f"{short} ") for word in (short, long)}
+    guard.allowed = [each for each in guard.allowed if each not in {"python", *within}]
     return Guard(**guard.as_json()) if guard.commands or guard.files or guard.texts else None
 
 
@@ -133,7 +161,7 @@ def _unwanted(text: str) -> list[str]:
 def _form(text: str) -> str:
     """Return the pattern of a commit's message that a rule asks for, "" for none; "^" starts a subject."""
     prefixes = dict.fromkeys(_PREFIX.findall(text))
-    if _CONVENTIONAL.search(text):
+    if _CONVENTIONAL.search(text) and (len(prefixes) <= 1 or _AND_SO_ON.search(text)):
         return r"^[a-z]+(\([^)]*\))?!?: \S"
     if len(prefixes) > 1:
         return rf"^({'|'.join(prefixes)})(\([^)]*\))?!?: ?\S"
@@ -142,15 +170,20 @@ def _form(text: str) -> str:
         return rf"^\[{name}-\d+\]" if opens else rf"{'^' if colon else ''}\b{name}-\d+{colon}"
     if long := _LONG.search(text):
         return rf"^.{{1,{long[1]}}}$"
+    if _EMOJI.search(text) and NOT.search(text):
+        return "^[^\u2600-\u27bf\U0001f300-\U0001faff]*$"
     return ""
 
 
 def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
     """Add to a guard what one sentence forbids or demands: of commands, else of code, files, options."""
     has_file = any(thing.kind == "file" for thing in named)
+    is_with_option = any(thing.kind == "option" for thing in named)
     commands = [thing for thing in named if thing.kind == "command"] or [
         thing for thing in named
-        if thing.kind == "deed" and thing.is_forbidden and (has_file or not _PASSIVE.search(thing.before))
+        if thing.kind == "deed" and (
+            (has_file or not _PASSIVE.search(thing.before)) if thing.is_forbidden else is_with_option
+        )
     ]  # fmt: skip
     for command, rest in _with_rest(named, commands):
         if not command.is_forbidden and any(each.is_forbidden for each in commands):
@@ -159,19 +192,31 @@ def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
             _take_command(guard, command, rest)
     if guard.commands:
         return
-    forbidden = {kind: [each.words[0] for each in named if each.kind == kind and each.is_forbidden]
-                 for kind in ("file", "option")}  # fmt: skip
     down, is_replaced = rule_words.replaced(sentence)
-    is_kept = any(each.search(sentence) for each in (rule_words.EDIT, rule_words.KEPT, rule_words.KEEP_OUT))
-    if texts := _texts(sentence, named, down):
+    options = [each.words[0] for each in named if each.kind == "option" and each.is_forbidden]
+    if down and _IMPORT.search(sentence):
+        _take_replaced(guard, down, seen)
+    elif texts := _texts(sentence, named, down):
         guard.texts += texts
         guard.files = guard.files or _scope(sentence, named)
-    elif forbidden["file"] and is_kept:
-        guard.files += forbidden["file"]
+    elif left := _left_alone(sentence, named):
+        guard.files += left
     elif down and (is_replaced or any(not each.is_forbidden for each in commands)):
         _take_replaced(guard, down, seen)
-    elif any(option.startswith("--") for option in forbidden["option"]):
-        guard.commands, guard.without = ["*"], forbidden["option"]
+    elif any(option.startswith("--") for option in options):
+        guard.commands, guard.without = ["*"], options
+
+
+def _left_alone(sentence: str, named: list[Thing]) -> list[str]:
+    """Return the files that a sentence says are not to be changed."""
+    files = [each for each in named if each.kind == "file"]
+    forbidden = [each.words[0] for each in files if each.is_forbidden]
+    is_kept = any(each.search(sentence) for each in (rule_words.EDIT, rule_words.KEPT, rule_words.KEEP_OUT))
+    if forbidden and is_kept:
+        return forbidden
+    excepted = _excepted(sentence) if files else []
+    is_left = excepted or _EDITS_IT.search(sentence)
+    return [each.words[0] for each in files if "/" not in each.words[0] and is_left] + excepted
 
 
 def _take_replaced(guard: Guard, words: Iterable[str], seen: Seen) -> None:
@@ -180,7 +225,7 @@ def _take_replaced(guard: Guard, words: Iterable[str], seen: Seen) -> None:
         guard.commands.append(word)
         if word not in seen.programs:
             guard.commands += [f"* install {word}", f"* add {word}"]
-            guard.texts += [f"import {word}", f"from {word}", f"'{word}'", f'"{word}"']
+            guard.texts += [f"import {word}", f"from {word}", f"'{word}*", f'"{word}*']
 
 
 def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
@@ -189,17 +234,25 @@ def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
     `words` are plain ones that it turns down: they are code where it says in which files.
     """
     texts = [each for each in named if each.kind == "text" and each.is_forbidden]
-    if _EXCEPT.search(sentence) or any(rule_words.RUN.search(each.before) for each in texts):
+    if any(rule_words.RUN.search(each.before) for each in texts):
         return []
     given = [re.sub(r"\.{3}|…", "*", each.words[0]) for each in texts]
     is_code = _scope(sentence, named) and not rule_words.EDIT.search(sentence)
     return given or (words if is_code else [])
 
 
+def _excepted(sentence: str) -> list[str]:
+    """Return the files that a sentence takes out, of a noun ("outside of tests") those named so."""
+    found = (each["where"].rstrip(".") for each in _EXCEPT.finditer(sentence))
+    return [BUT + (each if re.search(r"[/.*]", each) else f"*{each.rstrip('s')}*") for each in found]
+
+
 def _scope(sentence: str, named: list[Thing]) -> list[str]:
     """Return the files and the languages that a sentence says something of."""
     files = [each.words[0] for each in named if each.kind == "file" and _SCOPE.search(each.before)]
-    return files + rule_words.files_of(sentence)
+    excepted = _excepted(sentence)
+    scope = [each for each in files if f"{BUT}{each}" not in excepted] + rule_words.files_of(sentence)
+    return [*(scope or ["*"] * len(excepted)), *excepted]
 
 
 def _with_rest(named: list[Thing], commands: list[Thing]) -> list[tuple[Thing, list[Thing]]]:
@@ -221,7 +274,7 @@ def _with_rest(named: list[Thing], commands: list[Thing]) -> list[tuple[Thing, l
 
 def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
     """Add what a rule says of one command, `rest` being the options and operands that belong to it."""
-    own = [word for word in command.words if word.startswith("-") or word == "."]
+    own = [word for word in command.words if word != "--" and (word.startswith("-") or word == ".")]
     plain = [word for word in command.words if not word.startswith("-") and word != "."]
     if own and rest and rest[0].kind == "option" and rest[0].joined and not command.is_forbidden:
         own, rest = [f"{own[0]}|{rest[0].words[0]}"], rest[1:]
@@ -260,7 +313,8 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
 
 def _operands(command: Thing, sub: list[str], rest: list[Thing]) -> list[str]:
     """Return what narrows a forbidden command: a branch, a file, a quoted text."""
-    near = [each for each in rest if not rule_words.BREAK.search(each.before)]
+    is_led_to = bool(rest) and rest[-1].after == command.before and rule_words.BREAK.search(command.before)
+    near = [each for each in rest if not is_led_to and not rule_words.BREAK.search(each.before)]
     given = [each.words[0] for each in near if each.kind in {"text", "file"}]
     if sub and sub[0] in _ON_BRANCHES:
         words = re.findall(r"[\w/-]+", f"{command.before} {command.after}")

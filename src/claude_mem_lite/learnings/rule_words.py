@@ -7,34 +7,18 @@ Pure. Evidence is what the text gives as code and what this project has run. Wor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from claude_mem_lite.capture.guards import LONG_OPTIONS
-from claude_mem_lite.capture.simple_commands import Script
-from claude_mem_lite.distill.phrases import ALWAYS, INSTEAD, NOT
+from claude_mem_lite.distill.phrases import ALWAYS, IN_PROJECT, INSTEAD, NOT
+from claude_mem_lite.learnings.programs import SUBS, Seen
 from claude_mem_lite.search.words import STOP_WORDS
 
 # "deed": what git does, said as a verb.
 Kind = Literal["command", "deed", "option", "file", "text"]
 
-# What a project that has hardly run a command is likely to run: programs with their sub-commands.
-_USUAL = {
-    "git": "add branch checkout cherry-pick clean clone commit diff fetch log merge mv pull push rebase reset"
-    " restore revert rm show stash status switch tag",
-    "gh": "create issue merge pr release repo", "npm": "ci install publish run test",
-    "yarn": "add install run test", "pnpm": "add install run test", "bun": "add install run test",
-    "npx": "", "pip": "install uninstall", "pip3": "install uninstall", "uv": "add pip run sync",
-    "poetry": "add install run", "pytest": "", "cargo": "build publish run test",
-    "go": "build generate get install mod run test vet", "make": "build clean deploy install lint test",
-    "docker": "build compose down exec prune push rm run system up volume", "docker-compose": "down up",
-    "kubectl": "apply delete exec", "terraform": "apply destroy plan", "helm": "install upgrade",
-    "mvn": "", "gradle": "", "rails": "", "eslint": "", "prettier": "", "chmod": "", "sed": "", "grep": "",
-    "rm": "", "mv": "", "cp": "", "cat": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "psql": "",
-}  # fmt: skip
-_SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
 _WORDS = STOP_WORDS | {"git", "go", "make"}  # programs that are words, too: alone they are none
 _LITTLE = STOP_WORDS | set(
     """al any au auf aux avec because bitte con das de dem den der des die du el en es et ever il im into la
@@ -50,15 +34,16 @@ def _any_of(words: str, *, end: str = r"(?!\w)") -> re.Pattern[str]:
 
 
 EDIT = _any_of(
-    """edit*, modif*, touch*, chang*, alter, overwrit*, writ*, creat*, delet*, remov*, änder*, geänder*,
-    veränder*, bearbeit*, anfass*, fass, anrühr*, rühr*, lösch*, édit*, supprim*, cambi*, toqu*, toc*, borr*,
-    escrib*"""
+    """edit*, modif*, touch*, chang*, alter, overwrit*, writ*, creat*, delet*, remov*, patch*, änder*,
+    geänder*, veränder*, bearbeit*, anfass*, fass, anrühr*, rühr*, lösch*, édit*, supprim*, cambi*, toqu*,
+    toc*, borr*, escrib*, меня*, измен*, трога*"""
 )
 # After files that stay as they are, and before them.
 KEPT = _any_of(
-    """off limits, off-limits, read-only, read only, frozen, untouched, alone, as is, as it is, as they are,
-    generated, tabu, schreibgeschützt, eingefroren, unangetastet, in ruhe, generiert, intouchable*, gelé*,
-    tranquille*, bleib*, généré*, lecture seule, solo lectura, intocable*, generad*, en paz, congelad*"""
+    """off limits, off-limits, immutable, read-only, read only, frozen, untouched, alone, as is, as it is,
+    as they are, generated, tabu, schreibgeschützt, eingefroren, unangetastet, in ruhe, generiert,
+    intouchable*, gelé*, tranquille*, bleib*, généré*, lecture seule, solo lectura, intocable*, generad*,
+    en paz, congelad*"""
 )
 KEEP_OUT = _any_of(
     """hands off, keep out, stay out, stay away, keep away, nobody, no one, finger weg, finger von, niemand,
@@ -71,6 +56,7 @@ ASK = _any_of(
 )
 USE = _any_of("use, using, take, run, prefer, nimm, nutze, verwende, prends, utilise*, usa, usar, utiliza*")
 RUN = _any_of("run, running, execute, call, start, invoke, ausführ*, führ*, lanc*, exécut*, ejecut*, corr*")
+_BARE = _any_of("bare, raw, nacktes, nackte", end=r"\W*$")
 _GIVES_UP = _any_of(
     """replace, replaces, over, drop, dropped, from, no longer use, stopped using, left, ersetze, von,
     nicht mehr, remplac*, plus, reemplaza*, ya no us*, niet meer"""
@@ -78,7 +64,7 @@ _GIVES_UP = _any_of(
 # Between what turns something down, or wants it, and its name.
 _MANNER = _any_of(
     """bare, plain, raw, use, uses, using, run, running, call, calling, the, any, via, with, mit, met,
-    par, con, mehr, to, auf, direct*, das, le, la, el, de""",
+    par, con, mehr, import, to, auf, direct*, das, le, la, el, de""",
     end=r"\W*$",
 )
 _IN = _any_of("in, im, en, dans", end=r"\W+$")
@@ -95,9 +81,12 @@ _DEEDS = {
     "merge": r"merg(?:e[nsd]?|ing)", "rebase": r"rebas(?:e[nsd]?|ing|ear)",
     "commit --amend": r"amend(?:s|ed|ing)?",
 }  # fmt: skip
+_OF_PULL_REQUESTS = re.compile(
+    r"(?:merge|create|close) (?:(?:the|a|any|my) )?(?:prs?|pull[ -]requests?)\b", re.IGNORECASE
+)
 _LANGUAGES = {
     "python": "*.py", "typescript": "*.ts *.tsx", "ts": "*.ts *.tsx", "javascript": "*.js *.jsx",
-    "js": "*.js *.jsx", "java": "*.java", "ruby": "*.rb", "rust": "*.rs", "golang": "*.go", "sql": "*.sql",
+    "js": "*.js *.jsx", "java": "*.java", "ruby": "*.rb", "rust": "*.rs", "golang": "*.go",
     "kotlin": "*.kt", "php": "*.php", "markdown": "*.md",
 }  # fmt: skip
 
@@ -105,7 +94,7 @@ _SENTENCE, _SCRIPTS = re.compile(r"(?<=[^\s.][.!?;])\s+"), r"\u3040-\u30ff\u3400
 _FULL_WIDTH = {ord(mark): f"{told} " for mark, told in zip("，、：。；！？", ",,:.;!?", strict=True)}
 _TOKEN = re.compile(
     r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
-    r"|(?P<capitals>\b[A-Z]{4,}(?:\s(?:[A-Z]{3,}\b|\*))*(?:\.{3}|…|(?![\w-]|\.\w)))"
+    r"|(?P<capitals>\b[A-Z]{4,}(?:\s(?:[A-Z]{3,}\b|\*))*(?:\.{3}|…|s?(?![\w-]|\.\w)))"
     r"|(?P<word>(?:[^\s`\"“”,;()]|(?<=\w)\(\))+)"
 )
 _JOINS = re.compile(
@@ -113,7 +102,8 @@ _JOINS = re.compile(
 )
 # After one of several, after code that is none in some files, and between two clauses.
 _LISTED = re.compile(
-    rf"(?:\s+(?:direct\w*|yourself|here))?\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))", re.IGNORECASE
+    rf"(?:\s+(?:direct\w*|yourself|here|please|pls|bitte))?\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))",
+    re.IGNORECASE,
 )
 _WITHIN = re.compile(r"\s+(?:in|im|en|dans|under|inside|for|für|pour|para)(?!\w)", re.IGNORECASE)
 BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w)", re.IGNORECASE)
@@ -127,26 +117,8 @@ _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
 _FOLDER = _any_of("director*, folder*, dir, ordner, verzeichnis*, dossier*, répertoire*, carpeta*", end="$")
 # Code that stands without a mark: a dotted name, a call, an address, a trailer, what begins with an at sign.
 _CODE = re.compile(
-    r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|@[\w/-]+|https?://\S+|(?i:[a-z-]+-by:?)"
+    r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|[@!][a-z][\w/-]+|https?://\S+|(?i:[a-z-]+-by:?)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a project's past calls show: programs with their sub-commands; and its folder."""
-
-    programs: dict[str, set[str]]
-    root: str = "/"
-
-    @classmethod
-    def of(cls, lines: Iterable[str], root: str = "/") -> Seen:
-        """Return what command lines show."""
-        programs = {name: set(subs.split()) for name, subs in _USUAL.items()}
-        for each in (command for line in lines for command in Script(line).commands):
-            if re.fullmatch(r"[a-z][\w.-]+", each.program) and each.program not in STOP_WORDS:
-                subs = [word for word in each.operands[:1] if re.fullmatch(r"[a-z][\w.:-]*", word)]
-                programs.setdefault(each.program, set()).update(subs)
-        return cls(programs, root)
 
 
 class Thing(NamedTuple):
@@ -170,21 +142,24 @@ def sentences(text: str) -> list[str]:
     return _SENTENCE.split(text.strip())
 
 
-def things(sentence: str, seen: Seen) -> list[Thing]:
-    """Return what a sentence names, in its order, each with whether it is forbidden."""
+def things(sentence: str, seen: Seen, program: str = "") -> list[Thing]:
+    """Return what a sentence names, in order, and whether it is forbidden; `program` was named before it."""
     tokens = list(_TOKEN.finditer(sentence))
     found: list[Thing] = []
     at = end = 0
     while at < len(tokens):
         before = sentence[end : tokens[at].start()]
         kind, words, taken = _named(sentence, tokens[at : at + 6], seen)
-        program = found[-1].words[0] if found and found[-1].kind == "command" else ""
+        program = found[-1].words[0] if found and found[-1].kind == "command" else program
         is_list = _JOINS.fullmatch(before) is not None
         if not kind and words[0] in seen.programs.get(program, ()) and (is_list or forbids(before)):
             kind, words = "command", (program, words[0])  # "apply or destroy"
+        if not kind and is_list and found and found[-1].kind == "text" and _is_name(words[0]):
+            kind = "text"  # "console.log or debugger"
         if kind:
             end = tokens[at + taken - 1].end()
-            is_end = _LISTED.match(sentence, end) is not None
+            rest = IN_PROJECT.sub("", sentence[end:])
+            is_end = _LISTED.match(rest) is not None
             joined = bool(found) and is_list and (before.strip() != "," or is_end)
             found.append(Thing(kind, words, before, joined=joined, is_end=is_end))
         at += taken
@@ -228,7 +203,7 @@ def forbids(clause: str) -> bool:
 
 def turned_down(before: str) -> bool:
     """Tell whether the words right before something turn it down: "instead of", "no longer use"."""
-    return any(_ends_with(each, before) for each in (INSTEAD, NOT, _GIVES_UP))
+    return any(_ends_with(each, before) for each in (INSTEAD, NOT, _GIVES_UP, _BARE))
 
 
 def _ends_with(pattern: re.Pattern[str], before: str) -> bool:
@@ -300,12 +275,16 @@ def _named(
     words = _with_subs(word, following, seen, is_run=is_run) if not _IN.search(before) else ()
     if len(words) > 1 or (words and (word not in _WORDS or turned_down(before))):
         # Of "no npm scripts" nobody knows what is meant.
-        is_vague = len(words) == 1 and _is_name(after) and forbids(BREAK.split(before)[-1])
+        said = BREAK.split(before)[-1]
+        is_vague = len(words) == 1 and _is_name(after) and forbids(said) and not _BARE.search(said)
         return None if is_vague else "command", words, len(words)
     option, dash, verb = word.lower().partition("-")
     told = _deed(verb or after) if option in LONG_OPTIONS["git"] else ()
-    if told:  # force-push, force push
-        return "command", (*told, f"--{option}"), 1 if dash else 2
+    told = (*told, f"--{option}") if told else ()  # force-push, force push
+    if _OF_PULL_REQUESTS.match(" ".join([word, *following[:3]])):
+        told, dash = ("gh", "pr", word.lower()), "-"
+    if told:
+        return "command", told, 1 if dash else 2
     for name, folder in ((word, after), (after, word)):
         if _FOLDER.match(folder) and _PATH.fullmatch(name) and name.lower() not in _LITTLE:
             return "file", (name,), 2
@@ -327,7 +306,7 @@ def _alone(word: str, seen: Seen, *, is_code: bool, is_run: bool) -> tuple[Kind 
     elif told := _deed(word):
         return "command" if told[2:] else "deed", told
     elif is_code or _CODE.fullmatch(word):
-        kind, word = "text", word.removesuffix(")")
+        kind, word = "text", word.removesuffix("s" if is_code else ")")
     return kind, (word,)
 
 
@@ -362,8 +341,9 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bo
     words = [program] if program in seen.programs else []
     for word in following if words else ():
         is_script = words[-1] in {"run", "exec"} and _is_name(word)
-        known = word in seen.programs[program] or (len(words) == 1 and word in _SUBS) or is_script
-        known |= word in {".", "|"} or words[-1] == "|" or (word in seen.programs and word not in _WORDS)
+        known = word in seen.programs[program] or (len(words) == 1 and word in SUBS) or is_script
+        known |= word in {".", "|", "--"} or words[-1] == "|"
+        known |= word in seen.programs and word not in _WORDS
         if not _OPTION.fullmatch(word) and not (known and len(words) <= _NEAR):
             break
         words.append(word)
