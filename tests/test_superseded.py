@@ -11,7 +11,7 @@ import pytest
 from support import cases
 from support.code import git
 from support.commands import command
-from support.databases import work_on
+from support.databases import change, observe, session_row, work_on
 from support.events import edited, stop
 
 from claude_mem_lite import repository
@@ -134,6 +134,35 @@ def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
     block = builder.build("/p", session_id="s3").text
 
     assert "`loadBook` reads the book; `saveBook` writes it to disk. (`loadBook` → `openBook`)" in block
+
+
+def test_an_option_goes_with_the_name_that_it_has_in_the_code(memory: Path) -> None:
+    """`--no-dry-run` is no_dry_run where it is defined, or noDryRun."""
+    take_in(edited("/p/a.rs", "fn no_dry_run() {}", "fn dry_run() {}"), session_id="s1")
+    take_in(edited("/p/b.ts", "function keepAll() {}", "function keepSome() {}"), session_id="s1")
+
+    told = Superseded("/p", ["`--no-dry-run` writes.", "`--keep-all` keeps."])
+
+    assert told("`--no-dry-run` writes.", "") == " (`no_dry_run` → `dry_run`)"
+    assert told("`--keep-all` keeps.", "") == " (`keepAll` → `keepSome`)"
+
+
+def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir: Path) -> None:
+    """What was new in it went with it."""
+    project = {"project_dir": str(repository_dir)}
+    session_row("s1", summary="Work.", **project)
+    for path, row_id in (("src/notify.go", "a" * 32), ("src/relay.go", "b" * 32)):
+        observe(row_id, "Edit", f"Edited {path}", **project)
+        change("run", "new", row_id, file_path=path, **project)
+    removal = {"tool_name": "Bash", "tool_input": {"command": "git rm src/notify.go"}}
+    take_in({"hook_event_name": "PostToolUse", **removal}, session_id="s2", **project)
+    commit(repository_dir, relay="package a\n")
+    look_at(project["project_dir"])
+
+    block = builder.build(project["project_dir"], session_id="s3").text
+
+    assert "src/relay.go: new run(x)" in block
+    assert "src/notify.go: new" not in block
 
 
 def test_what_is_gone_belongs_to_its_session(memory: Path) -> None:

@@ -142,7 +142,7 @@ def function_map(past: Past) -> list[Line]:
     # By file; files in which functions were only changed are under "".
     found: dict[str, list[tuple[str, list[FunctionChange]]]] = {}
     for path, rows in files.items():
-        if not is_test(path):
+        if not (is_test(path) or past.gone(os.path.basename(path), rows[0].created_at)):
             has_new = any(row.change_type == "new" for row in rows)
             docs = context_rows.docs_of_new(past.project_dir, path) if has_new else {}
             made = changed(rows, verbs=("new",), docs=docs)

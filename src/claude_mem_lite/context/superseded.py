@@ -12,6 +12,7 @@ from claude_mem_lite.storage.retired import Gone
 
 _TOLD, _NOTE_CHARS = 2, 480  # names in a line, and what they take at most with two branches
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z\d]*(?:-[a-z\d]+)+)")
 
 
 class Superseded:
@@ -21,7 +22,7 @@ class Superseded:
         names = (
             None
             if texts is None
-            else {name for text in texts for name in (*code_names(text), *stated_code(text))}
+            else {name for text in texts for name in (*code_names(text), *stated_code(text), *_options(text))}
         )
         rows = retired_names.gone_from(project_dir, names, branch=branch) if names is None or names else []
         self._names: dict[str, Gone] = {}
@@ -40,7 +41,7 @@ class Superseded:
         if not (self._names or self._values):
             return ""
         named = [name for name in code_names(text) if not may_be_word(name) or f"`{name}`" in text]
-        named += stated_code(text)
+        named += [*stated_code(text), *_options(text)]
         found = [self._names[name] for name in named if name in self._names]
         words = set(_WORD.findall(text)) if self._values else set()
         for name in self._values.keys() & words:
@@ -48,6 +49,12 @@ class Superseded:
         told = [_told(row) for row in found if not row.replacement or row.replacement not in text.split("`")]
         note = harmless("; ".join([*dict.fromkeys(told)][:_TOLD]), chars=_NOTE_CHARS)
         return f" ({note})" if note else ""
+
+
+def _options(text: str) -> list[str]:
+    """Return what the options in a text may be called in the code: `--dry-run` as dry_run and dryRun."""
+    names = [option.replace("-", "_") for option in _OPTION.findall(text)]
+    return names + [re.sub("_(.)", lambda match: match[1].upper(), name) for name in names]
 
 
 def noted(answer: dict[str, Any]) -> dict[str, Any]:

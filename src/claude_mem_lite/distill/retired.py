@@ -27,8 +27,9 @@ _VARIABLE = 2  # letters: what is so short before a dot may be called otherwise 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # `name = value` of a literal: a number, a quoted text, a word without blanks.
 _SETTING = re.compile(
-    r"^\s*(?:(?:const|let|var|export|val|final|static)\s+)*[\"']?(?P<name>[A-Za-z][\w.-]{2,60})[\"']?"
-    r"\s*(?::=|[:=])\s*(?P<value>\d[\w.]*|\"[^\"\s]{1,40}\"|'[^'\s]{1,40}'|[A-Za-z][\w./:-]{1,40})\s*[,;]?\s*$"
+    r"^\s*(?:(?:const|let|var|export|val|final|static|pub|readonly)\s+)*"
+    r"[\"']?(?P<name>[A-Za-z][\w.-]{2,60})[\"']?(?:\s*:[^=:]{1,40}(?= =))?\s*(?::=|[:=])\s*"
+    r"(?P<value>\d[\w.]*|\"[^\"\s]{1,40}\"|'[^'\s]{1,40}'|[A-Za-z][\w./:-]{1,40})\s*[,;]?\s*$"
 )
 _QUOTES = "\"'"
 
