@@ -13,10 +13,9 @@ from claude_mem_lite.codemap.calls.ecmascript_terms import (
     shape_of,
     type_arguments_of,
     type_params_of,
-    types_of,
     without_brackets,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, types_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import Walk, field_of, own_scope, typed
+from claude_mem_lite.codemap.calls.walker import Walk, field_of, literal, of_type, own_scope, part, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -213,7 +213,7 @@ def _made(walk: Walk, node: Node) -> Term:
 def _operation(_walk: Walk, node: Node) -> Term:
     operator = field_of(node, "operator")
     is_test = operator is not None and operator.type in {"==", "!=", "<", ">", "<=", ">=", "&&", "||"}
-    return _literal("bool") if is_test else None
+    return of_type("bool") if is_test else None
 
 
 def _several(kind: str) -> Lowering:
@@ -228,15 +228,11 @@ def _index(walk: Walk, node: Node) -> Term:
     return ("index", base)
 
 
-def _literal(name: str) -> Term:
-    return ("typed", ("ref", (name,), ()))
-
-
 def _macro(walk: Walk, node: Node) -> Term:
     name = field_of(node, "macro")
     text = walk.text(name).rpartition(":")[2] if name is not None else ""
     if text in {"format", "concat", "stringify"}:
-        return _literal("String")
+        return of_type("String")
     tokens = next((each for each in node.named_children if each.type == "token_tree"), None)
     root = walk.embedded.get(tokens.start_byte) if tokens is not None else None
     if text != "vec" or root is None or not root.named_child_count:
@@ -245,14 +241,14 @@ def _macro(walk: Walk, node: Node) -> Term:
     if inner.type == "expression_statement" and inner.named_child_count:
         inner = inner.named_children[0]
     found = walk.lower(inner) if inner.type == "array_expression" else None
-    return ("vec", found[1]) if found is not None else _literal("Vec")
+    return ("vec", found[1]) if found is not None else of_type("Vec")
 
 
 EXPRESSIONS: dict[str, Lowering] = {
     "identifier": _variable,
     "self": lambda _walk, _node: ("this",),
     "scoped_identifier": _path,
-    "generic_function": lambda walk, node: walk.lower(field_of(node, "function")),
+    "generic_function": part("function"),
     "call_expression": _called,
     "field_expression": _field,
     "index_expression": _index,
@@ -270,11 +266,11 @@ EXPRESSIONS: dict[str, Lowering] = {
     "array_expression": _several("list"),
     "closure_expression": own_scope,
     "macro_invocation": _macro,
-    "string_literal": lambda _walk, _node: _literal("str"),
-    "raw_string_literal": lambda _walk, _node: _literal("str"),
-    "boolean_literal": lambda _walk, _node: _literal("bool"),
-    "char_literal": lambda _walk, _node: _literal("char"),
-    "unit_expression": lambda _walk, _node: _literal("()"),
+    "string_literal": literal("str"),
+    "raw_string_literal": literal("str"),
+    "boolean_literal": literal("bool"),
+    "char_literal": literal("char"),
+    "unit_expression": literal("()"),
     **dict.fromkeys(("parenthesized_expression", "reference_expression", "unary_expression"), _inner),
 }
 

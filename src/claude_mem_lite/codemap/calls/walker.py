@@ -201,3 +201,23 @@ def first_inside(walk: Walk, node: Node) -> Term:
 def typed(walk: Walk, node: Node) -> Term:
     """Return something of the type that is written there, as in a cast."""
     return ("typed", walk.type(field_of(node, "type")))
+
+
+def of_type(name: str) -> Term:
+    """Return something of a type that a name stands for."""
+    return ("typed", ("ref", (name,), ()))
+
+
+def literal(name: str) -> Callable[[Walk, Node], Term]:
+    """Return how a node is lowered that is always of one type."""
+    return lambda _walk, _node: of_type(name)
+
+
+def part(name: str) -> Callable[[Walk, Node], Term]:
+    """Return how a node is lowered that stands for what one of its fields does."""
+    return lambda walk, node: walk.lower(field_of(node, name))
+
+
+def types_of(walk: Walk, node: Node | None) -> tuple[Term, ...]:
+    """Return the types that a node lists."""
+    return tuple([walk.type(each) for each in node.named_children]) if node is not None else ()
