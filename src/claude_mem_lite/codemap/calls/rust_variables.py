@@ -33,10 +33,9 @@ def _see(walk: Walk, pattern: Node | None, owner: int, start: int, end: int) -> 
 
 def see_parameters(walk: Walk, node: Node, _here: int) -> None:
     """Note the variables that parameters bind, seen in the whole body."""
-    index = walk.scope(node)
-    if index is not None:
-        for each in parameters_of(node):
-            _see(walk, field_of(each, "pattern") or each, index, each.end_byte, node.end_byte)
+    index = walk.own(node)
+    for each in parameters_of(node):
+        _see(walk, field_of(each, "pattern") or each, index, each.end_byte, node.end_byte)
 
 
 def see_lets(walk: Walk, node: Node, here: int) -> None:

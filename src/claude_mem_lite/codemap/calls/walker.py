@@ -135,6 +135,10 @@ class Walk:
         """Return the scope that a node is; None for other nodes."""
         return self._index.get(node.id)
 
+    def own(self, node: Node) -> int:
+        """Return the scope of a node whose type the table has as one."""
+        return self._index[node.id]
+
     def lower(self, node: Node | None) -> Term:
         """Return an expression as a term."""
         return self._lower(node, self.table.expressions)
