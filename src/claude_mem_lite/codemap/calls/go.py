@@ -20,7 +20,7 @@ from claude_mem_lite.codemap.calls.go_terms import (
     shape_of,
     without_brackets,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -163,10 +163,7 @@ def _short_var(walk: Walk, node: Node, here: int) -> None:
 
 
 def _listed(node: Node | None) -> list[Node]:
-    if node is None:
-        return []
-    found = node.named_children if node.type == "expression_list" else [node]
-    return [each for each in found if each.type != "comment"]
+    return [node] if node is not None and node.type != "expression_list" else listed(node)
 
 
 def _values(walk: Walk, nodes: list[Node], count: int) -> list[Term]:

@@ -8,6 +8,7 @@ from claude_mem_lite.codemap.calls.walker import (
     Walk,
     field_of,
     first_inside,
+    listed,
     of_type,
     own_scope,
     own_shape,
@@ -101,7 +102,7 @@ def _called(walk: Walk, node: Node) -> Term:
         return None
     callee = callee_of(walk, function)
     if callee in {("name", "new", 0), ("name", "make", 0)}:
-        found = _listed_arguments(node)
+        found = listed(field_of(node, "arguments"))
         return ("typed", walk.type(found[0])) if found else None
     if callee == ("name", "append", 0):
         return arguments[0] if arguments else None
@@ -110,14 +111,9 @@ def _called(walk: Walk, node: Node) -> Term:
     return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
 
 
-def _listed_arguments(node: Node) -> list[Node]:
-    arguments = field_of(node, "arguments")
-    return [each for each in arguments.named_children if each.type != "comment"] if arguments else []
-
-
 def arguments_of(walk: Walk, node: Node) -> list[Term]:
     """Return the arguments of a call: lowered before what comes after it declares their names anew."""
-    return [walk.lower(each) for each in _listed_arguments(node)][:_MAX_ARGUMENTS]
+    return [walk.lower(each) for each in listed(field_of(node, "arguments"))][:_MAX_ARGUMENTS]
 
 
 def _index(walk: Walk, node: Node) -> Term:

@@ -13,11 +13,10 @@ from claude_mem_lite.codemap.calls.java_terms import (
     MAX_PARAMETERS,
     TYPES,
     callee_of,
-    listed,
     parts_of,
     shape_of,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ from claude_mem_lite.codemap.calls.walker import (
     Walk,
     field_of,
     first_inside,
+    listed,
     literal,
     own_scope,
     part,
@@ -27,11 +28,6 @@ MAX_PARAMETERS = 8  # that are counted of one with any number
 
 
 _SIMPLE = frozenset({"name", "attribute", "typed"})
-
-
-def listed(node: Node | None) -> list[Node]:
-    """Return the children of a node without comments."""
-    return [each for each in node.named_children if not each.type.endswith("comment")] if node else []
 
 
 def parts_of(walk: Walk, node: Node) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from claude_mem_lite.codemap.calls.rust_terms import (
     plain_name,
     shape_of,
     union_of,
-    without_comments,
     without_turbofish,
 )
 from claude_mem_lite.codemap.calls.rust_variables import (
@@ -34,7 +33,7 @@ from claude_mem_lite.codemap.calls.rust_variables import (
     see_parameters,
     sort_seen,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
 from claude_mem_lite.codemap.languages import tree
 
 if TYPE_CHECKING:
@@ -225,9 +224,9 @@ def _use(walk: Walk, node: Node, here: int) -> None:
             inner = each.named_children[0] if each.named_child_count else None
             scope.bases.append(("use", (*above, *names_of(walk, inner))))
         elif each.type == "scoped_use_list":
-            listed = field_of(each, "list")
-            if listed is not None:
-                waiting.append((listed, (*above, *names_of(walk, field_of(each, "path")))))
+            inside = field_of(each, "list")
+            if inside is not None:
+                waiting.append((inside, (*above, *names_of(walk, field_of(each, "path")))))
         elif each.type == "use_list":
             waiting += [(inner, above) for inner in each.named_children]
         else:
@@ -289,8 +288,7 @@ def _call(walk: Walk, node: Node, here: int) -> None:
         return
     bare, types = without_turbofish(walk, function)
     walk.call(here, field_of(bare, "field") or field_of(bare, "name") or bare, callee, shape_of(walk, bare))
-    arguments = field_of(node, "arguments")
-    for place, each in enumerate(without_comments(arguments) if arguments is not None else ()):
+    for place, each in enumerate(listed(field_of(node, "arguments"))):
         index = walk.scope(each)
         if index is not None and each.type == "closure_expression":
             walk.scopes[index].context = ("argument", callee, place, types, None)

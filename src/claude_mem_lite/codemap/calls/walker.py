@@ -182,6 +182,13 @@ def field_of(node: Node, name: str) -> Any:
     return node.child_by_field_name(name)
 
 
+def listed(node: Node | None) -> list[Node]:
+    """Return the named children of a node without comments."""
+    if node is None:
+        return []
+    return [each for each in node.named_children if not each.type.endswith("comment")]
+
+
 # --- terms that are alike in many languages --------------------------------------------------------
 
 
