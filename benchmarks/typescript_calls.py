@@ -41,7 +41,7 @@ class Package:
     folder: str
     files: list[str]
     lines: int = 0
-    parse_s: float = 0.0
+    parse_s: float = 0.0  # and definitions found
     facts_s: float = 0.0
     resolve_s: float = 0.0
     found: list[Found] = field(default_factory=list)
@@ -74,8 +74,8 @@ def measure(folder: str) -> Package:
         language = languages.of(path)
         start = time.process_time()
         parsed = language.parse(text)
-        package.parse_s += time.process_time() - start
         definitions = language.definitions(parsed)
+        package.parse_s += time.process_time() - start
         start = time.process_time()
         read = calls.read(path, parsed, definitions)
         package.facts_s += time.process_time() - start

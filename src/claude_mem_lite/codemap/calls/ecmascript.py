@@ -13,10 +13,9 @@ from claude_mem_lite.codemap.calls.ecmascript_terms import (
     shape_of,
     type_arguments_of,
     type_params_of,
-    types_of,
     without_brackets,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, types_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,9 +30,7 @@ _LITERALS = frozenset({"string", "template_string", "number", "true", "false", "
 
 
 def _class(walk: Walk, node: Node, here: int) -> None:
-    index = walk.scope(node)
-    if index is None:
-        return
+    index = walk.own(node)
     scope, name = walk.scopes[index], node.child_by_field_name("name")
     scope.type_params = type_params_of(walk, node.child_by_field_name("type_parameters"))
     for child in node.named_children:
@@ -63,8 +60,8 @@ def _class(walk: Walk, node: Node, here: int) -> None:
 
 
 def _namespace(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), node.child_by_field_name("name")
-    if index is not None and name is not None and name.type == "identifier":
+    index, name = walk.own(node), node.child_by_field_name("name")
+    if name is not None and name.type == "identifier":
         text = walk.text(name)
         bind(walk.scopes[here].names, text, ("scope", index))
         bind(walk.scopes[here].types, text, ("scope", index))
@@ -130,9 +127,7 @@ def _variable(walk: Walk, node: Node, here: int) -> None:
 
 
 def _object(walk: Walk, node: Node, _here: int) -> None:
-    index = walk.scope(node)
-    if index is None:
-        return
+    index = walk.own(node)
     scope = walk.scopes[index]
     for child in node.named_children:
         if child.type == "pair":

@@ -29,9 +29,7 @@ _MODIFIERS = frozenset({"accessibility_modifier", "override_modifier", "decorato
 
 def take_function(walk: Walk, node: Node, here: int) -> None:
     """Take in a function's head; its name is bound around it where it is declared."""
-    index = walk.scope(node)
-    if index is None:
-        return
+    index = walk.own(node)
     scope = walk.scopes[index]
     name = node.child_by_field_name("name")
     head = walk.parsed.data[

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import first_inside, own_scope, own_shape
+from claude_mem_lite.codemap.calls.walker import (
+    first_inside,
+    literal,
+    of_type,
+    own_scope,
+    own_shape,
+    part,
+    types_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,11 +42,6 @@ def type_params_of(walk: Walk, node: Node | None) -> list[tuple[str, Term]]:
             limit = each.child_by_field_name("constraint") or each.child_by_field_name("value")
             found.append((walk.text(name), walk.type(limit)))
     return found
-
-
-def types_of(walk: Walk, node: Node | None) -> tuple[Term, ...]:
-    """Return the types that a node lists."""
-    return tuple([walk.type(each) for each in node.named_children]) if node is not None else ()
 
 
 def string_of(walk: Walk, node: Node | None) -> str:
@@ -114,7 +117,7 @@ def _one_of(walk: Walk, node: Node) -> Term:
     if node.type == "binary_expression":
         operator = node.child_by_field_name("operator")
         if operator is None or operator.type not in {"||", "??", "&&"}:
-            return ("typed", ("ref", ("number",), ()))
+            return of_type("number")
         names = ("right",) if operator.type == "&&" else names
     found = tuple(
         each for each in (walk.lower(node.child_by_field_name(name)) for name in names) if each is not None
@@ -124,10 +127,6 @@ def _one_of(walk: Walk, node: Node) -> Term:
 
 def _last(walk: Walk, node: Node) -> Term:
     return walk.lower(node.named_children[-1]) if node.named_child_count else None
-
-
-def _assigned(walk: Walk, node: Node) -> Term:
-    return walk.lower(node.child_by_field_name("right"))
 
 
 def _subscript(walk: Walk, node: Node) -> Term:
@@ -145,10 +144,6 @@ def _array(walk: Walk, node: Node) -> Term:
     return ("new", ("name", "Array"), (("type_of", ("one_of", found)),) if found else ())
 
 
-def _literal(name: str) -> Term:
-    return ("typed", ("ref", (name,), ()))
-
-
 EXPRESSIONS = {
     "identifier": lambda walk, node: ("name", walk.text(node)),
     "this": lambda _walk, _node: ("this",),
@@ -163,17 +158,17 @@ EXPRESSIONS = {
     "ternary_expression": _one_of,
     "binary_expression": _one_of,
     "sequence_expression": _last,
-    "assignment_expression": _assigned,
-    "augmented_assignment_expression": _assigned,
+    "assignment_expression": part("right"),
+    "augmented_assignment_expression": part("right"),
     "instantiation_expression": first_inside,
     "array": _array,
-    "string": lambda _walk, _node: _literal("string"),
-    "template_string": lambda _walk, _node: _literal("string"),
-    "number": lambda _walk, _node: _literal("number"),
-    "regex": lambda _walk, _node: _literal("RegExp"),
-    "true": lambda _walk, _node: _literal("boolean"),
-    "false": lambda _walk, _node: _literal("boolean"),
-    "unary_expression": lambda _walk, _node: _literal("boolean"),
+    "string": literal("string"),
+    "template_string": literal("string"),
+    "number": literal("number"),
+    "regex": literal("RegExp"),
+    "true": literal("boolean"),
+    "false": literal("boolean"),
+    "unary_expression": literal("boolean"),
     **dict.fromkeys((*FUNCTIONS, "class", "object"), own_scope),
     "parenthesized_expression": first_inside,
     "satisfies_expression": first_inside,

@@ -83,6 +83,16 @@ class Evaluation:
         return self.files[value.path].scopes[value.scope]
 
 
+class Part:
+    """A part of a family's rules, with what all of them look at."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        """Take what terms are evaluated by."""
+        self._evaluation = evaluation
+        self._values, self._scope = evaluation.values, evaluation.scope
+        self._files, self._builtins = evaluation.files, evaluation.builtins
+
+
 def last(name: str) -> str:
     """Return the last part of a qualified name."""
     return name.rpartition(".")[2]

@@ -20,7 +20,7 @@ from claude_mem_lite.codemap.calls.go_terms import (
     shape_of,
     without_brackets,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,9 +37,7 @@ _REFERENCES = frozenset({"type_identifier", "qualified_type", "generic_type"})
 
 
 def _function(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
-    if index is None:
-        return
+    index, name = walk.own(node), field_of(node, "name")
     scope = walk.scopes[index]
     _type_params(walk, node, index)
     receiver = field_of(node, "receiver")
@@ -92,8 +90,8 @@ def _declare(walk: Walk, here: int, name: str, term: Term) -> None:
 
 
 def _type_spec(walk: Walk, node: Node, here: int) -> None:
-    index, name, written = walk.scope(node), field_of(node, "name"), field_of(node, "type")
-    if index is None or name is None:
+    index, name, written = walk.own(node), field_of(node, "name"), field_of(node, "type")
+    if name is None:
         return
     scope = walk.scopes[index]
     scope.flags.append("converts")
@@ -165,10 +163,7 @@ def _short_var(walk: Walk, node: Node, here: int) -> None:
 
 
 def _listed(node: Node | None) -> list[Node]:
-    if node is None:
-        return []
-    found = node.named_children if node.type == "expression_list" else [node]
-    return [each for each in found if each.type != "comment"]
+    return [node] if node is not None and node.type != "expression_list" else listed(node)
 
 
 def _values(walk: Walk, nodes: list[Node], count: int) -> list[Term]:
@@ -181,8 +176,8 @@ def _values(walk: Walk, nodes: list[Node], count: int) -> list[Term]:
 
 def _type_switch(walk: Walk, node: Node, _here: int) -> None:
     """Bind the name that a type switch gives to its value, in each case by its own type."""
-    index, alias, value = walk.scope(node), _listed(field_of(node, "alias")), field_of(node, "value")
-    if index is None or not alias:
+    index, alias, value = walk.own(node), _listed(field_of(node, "alias")), field_of(node, "value")
+    if not alias:
         return
     text, term = walk.text(alias[0]), walk.lower(value)
     bind(walk.scopes[index].names, text, term)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import Walk, field_of, first_inside, own_scope, own_shape, typed
+from claude_mem_lite.codemap.calls.walker import (
+    Walk,
+    field_of,
+    first_inside,
+    listed,
+    of_type,
+    own_scope,
+    own_shape,
+    part,
+    typed,
+    types_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,24 +102,18 @@ def _called(walk: Walk, node: Node) -> Term:
         return None
     callee = callee_of(walk, function)
     if callee in {("name", "new", 0), ("name", "make", 0)}:
-        found = _listed_arguments(node)
+        found = listed(field_of(node, "arguments"))
         return ("typed", walk.type(found[0])) if found else None
     if callee == ("name", "append", 0):
         return arguments[0] if arguments else None
-    given = field_of(node, "type_arguments")
-    types = tuple([walk.type(each) for each in given.named_children]) if given is not None else ()
+    types = types_of(walk, field_of(node, "type_arguments"))
     simple = tuple([each if each and each[0] in _SIMPLE else None for each in arguments])
     return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
 
 
-def _listed_arguments(node: Node) -> list[Node]:
-    arguments = field_of(node, "arguments")
-    return [each for each in arguments.named_children if each.type != "comment"] if arguments else []
-
-
 def arguments_of(walk: Walk, node: Node) -> list[Term]:
     """Return the arguments of a call: lowered before what comes after it declares their names anew."""
-    return [walk.lower(each) for each in _listed_arguments(node)][:_MAX_ARGUMENTS]
+    return [walk.lower(each) for each in listed(field_of(node, "arguments"))][:_MAX_ARGUMENTS]
 
 
 def _index(walk: Walk, node: Node) -> Term:
@@ -117,27 +122,19 @@ def _index(walk: Walk, node: Node) -> Term:
     return ("element", base) if base is not None else None
 
 
-def _operand(walk: Walk, node: Node) -> Term:
-    return walk.lower(field_of(node, "operand"))
-
-
 def _unary(walk: Walk, node: Node) -> Term:
-    operator, inner = field_of(node, "operator"), _operand(walk, node)
+    operator, inner = field_of(node, "operator"), walk.lower(field_of(node, "operand"))
     if operator is not None and operator.type == "<-":
         return ("element", inner)
-    return _outside("bool") if operator is not None and operator.type == "!" else inner
+    return of_type("bool") if operator is not None and operator.type == "!" else inner
 
 
 def _binary(walk: Walk, node: Node) -> Term:
     operator = field_of(node, "operator")
     sides = tuple([walk.lower(field_of(node, name)) for name in ("left", "right")])
     if operator is None or operator.type in _COMPARISONS:
-        return _outside("bool")
+        return of_type("bool")
     return ("union", sides)
-
-
-def _outside(name: str) -> Term:
-    return ("typed", ("ref", (name,), ()))
 
 
 EXPRESSIONS = {
@@ -145,7 +142,7 @@ EXPRESSIONS = {
     "selector_expression": _selector,
     "call_expression": _called,
     "index_expression": _index,
-    "slice_expression": _operand,
+    "slice_expression": part("operand"),
     "unary_expression": _unary,
     "binary_expression": _binary,
     "parenthesized_expression": first_inside,
@@ -156,7 +153,7 @@ EXPRESSIONS = {
     **dict.fromkeys(
         ("interpreted_string_literal", "raw_string_literal", "rune_literal", "int_literal", "float_literal",
          "imaginary_literal", "true", "false", "iota"),
-        lambda _walk, node: _outside(node.type),
+        lambda _walk, node: of_type(node.type),
     ),
 }  # fmt: skip
 
@@ -169,7 +166,7 @@ def _generic(walk: Walk, node: Node) -> Term:
     base, types = walk.type(field_of(node, "type")), field_of(node, "type_arguments")
     if not base or base[0] != "ref" or types is None:
         return base
-    return ("ref", base[1], tuple([walk.type(each) for each in types.named_children]))
+    return ("ref", base[1], types_of(walk, types))
 
 
 def _inner_type(walk: Walk, node: Node) -> Term:

@@ -13,11 +13,10 @@ from claude_mem_lite.codemap.calls.java_terms import (
     MAX_PARAMETERS,
     TYPES,
     callee_of,
-    listed,
     parts_of,
     shape_of,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +33,8 @@ _CLASSES = frozenset({"class"})
 
 
 def _class(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
-    if index is None or name is None:
+    index, name = walk.own(node), field_of(node, "name")
+    if name is None:
         return
     scope, text = walk.scopes[index], walk.text(name)
     _type_params(walk, node, index)
@@ -96,8 +95,8 @@ def _is_static(walk: Walk, node: Node) -> bool:
 
 def _anonymous(walk: Walk, node: Node, _here: int) -> None:
     """Make a class of `new C() { … }` and of an enum's constant with a body."""
-    index, body = walk.scope(node), _body(node)
-    if index is None or body is None:
+    index, body = walk.own(node), _body(node)
+    if body is None:
         return
     scope = walk.scopes[index]
     scope.kind = "class"
@@ -141,8 +140,8 @@ def _type_params(walk: Walk, node: Node, index: int) -> None:
 
 
 def _method(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
-    if index is None or name is None:
+    index, name = walk.own(node), field_of(node, "name")
+    if name is None:
         return
     scope, text, is_static = walk.scopes[index], walk.text(name), _is_static(walk, node)
     scope.flags += ["static"] if is_static else []
@@ -194,13 +193,12 @@ def _declared(walk: Walk, node: Node) -> Term:
 
 
 def _lambda(walk: Walk, node: Node, _here: int) -> None:
-    index, body = walk.scope(node), field_of(node, "body")
-    if index is not None:
-        walk.scopes[index].flags.append("arrow")
-        _take_parameters(walk, node, index)
-        if body is not None and body.type != "block":
-            walk.here = index
-            walk.scopes[index].returns.append(walk.lower(body))
+    index, body = walk.own(node), field_of(node, "body")
+    walk.scopes[index].flags.append("arrow")
+    _take_parameters(walk, node, index)
+    if body is not None and body.type != "block":
+        walk.here = index
+        walk.scopes[index].returns.append(walk.lower(body))
 
 
 def _return(walk: Walk, node: Node, here: int) -> None:
@@ -243,8 +241,8 @@ def _variable(walk: Walk, here: int, name: str, declared: Term, value: Node | No
 
 
 def _loop(walk: Walk, node: Node, _here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
-    if index is not None and name is not None:
+    index, name = walk.own(node), field_of(node, "name")
+    if name is not None:
         declared = _declared(walk, node)
         over: Term = ("element", walk.lower(field_of(node, "value")))
         walk.scopes[index].names[walk.text(name)] = [("typed", declared) if declared is not None else over]

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import Walk, field_of, first_inside, own_scope, typed
+from claude_mem_lite.codemap.calls.walker import (
+    Walk,
+    field_of,
+    first_inside,
+    listed,
+    literal,
+    own_scope,
+    part,
+    typed,
+    types_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,15 +27,7 @@ if TYPE_CHECKING:
 MAX_PARAMETERS = 8  # that are counted of one with any number
 
 
-_OUTSIDE: Term = ("typed", ("ref", ("int",), ()))
-
-
 _SIMPLE = frozenset({"name", "attribute", "typed"})
-
-
-def listed(node: Node | None) -> list[Node]:
-    """Return the children of a node without comments."""
-    return [each for each in node.named_children if not each.type.endswith("comment")] if node else []
 
 
 def parts_of(walk: Walk, node: Node) -> tuple[str, ...]:
@@ -88,7 +90,7 @@ def _access(walk: Walk, node: Node) -> Term:
 def _called(walk: Walk, node: Node) -> Term:
     callee = callee_of(walk, node)
     given = next((each for each in node.named_children if each.type == "type_arguments"), None)
-    types = tuple([walk.type(each) for each in given.named_children]) if given is not None else ()
+    types = types_of(walk, given)
     arguments = [walk.lower(each) for each in listed(field_of(node, "arguments"))][:MAX_PARAMETERS]
     simple = tuple([each if each and each[0] in _SIMPLE else None for each in arguments])
     return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
@@ -107,10 +109,6 @@ def _one_of(walk: Walk, node: Node) -> Term:
     return ("one_of", tuple([each for each in found if each is not None]))
 
 
-def _assigned(walk: Walk, node: Node) -> Term:
-    return walk.lower(field_of(node, "right"))
-
-
 EXPRESSIONS = {
     "identifier": _name,
     "field_access": _access,
@@ -120,17 +118,17 @@ EXPRESSIONS = {
     "array_access": _element,
     "cast_expression": typed,
     "ternary_expression": _one_of,
-    "assignment_expression": _assigned,
+    "assignment_expression": part("right"),
     "parenthesized_expression": first_inside,
     "lambda_expression": own_scope,
     "this": lambda _walk, _node: ("this",),
     "super": lambda _walk, _node: ("super",),
-    "string_literal": lambda _walk, _node: ("typed", ("ref", ("String",), ())),
+    "string_literal": literal("String"),
     **dict.fromkeys(
         ("binary_expression", "unary_expression", "update_expression", "instanceof_expression",
          "decimal_integer_literal", "hex_integer_literal", "decimal_floating_point_literal",
          "character_literal", "true", "false", "class_literal"),
-        lambda _walk, _node: _OUTSIDE,
+        literal("int"),
     ),
 }  # fmt: skip
 
@@ -146,7 +144,7 @@ def _generic(walk: Walk, node: Node) -> Term:
     base = walk.type(parts[0]) if parts else None
     if not base or base[0] != "ref" or parts[-1].type != "type_arguments":
         return base
-    return ("ref", base[1], tuple([walk.type(each) for each in parts[-1].named_children]))
+    return ("ref", base[1], types_of(walk, parts[-1]))
 
 
 def _inner_type(walk: Walk, node: Node) -> Term:

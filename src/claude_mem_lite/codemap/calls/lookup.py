@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluation, inside, last
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluation, Part, inside, last
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Finder, Value, Values
@@ -10,14 +10,13 @@ from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Finder, Value, Val
 _SEEN_FROM_INSIDE = frozenset({"module", "function", "namespace", "block"})
 
 
-class Lookup:
+class Lookup(Part):
     """The names of files that import each other."""
 
     def __init__(self, evaluation: Evaluation, finder: Finder, types: TypeArguments) -> None:
         """Find which files see each other's exports."""
-        self._evaluation, self._finder, self._types = evaluation, finder, types
-        self._values, self._scope = evaluation.values, evaluation.scope
-        self._files, self._builtins = evaluation.files, evaluation.builtins
+        super().__init__(evaluation)
+        self._finder, self._types = finder, types
         self._packages: dict[str, dict[str, list[str]]] = {}  # files by what they export
         for path, facts in self._files.items():
             if package := finder.package(path):

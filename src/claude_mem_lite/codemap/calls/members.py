@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluation, inside, last
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluation, Part, inside, last
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.lookup import Lookup
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, argument_of
@@ -11,13 +11,12 @@ _CLASS_STEPS = 10  # that looking into a class counts as
 _MAX_BASES = 100  # above a class
 
 
-class Members:
+class Members(Part):
     """The members of classes, interfaces, objects, modules and builtins."""
 
     def __init__(self, evaluation: Evaluation, lookup: Lookup) -> None:
-        self._evaluation, self._lookup = evaluation, lookup
-        self._values, self._scope = evaluation.values, evaluation.scope
-        self._files, self._builtins = evaluation.files, evaluation.builtins
+        super().__init__(evaluation)
+        self._lookup = lookup
 
     def on_attribute(self, at: At, base: Term, name: str) -> Iterator[Value]:
         if base == ("super",):

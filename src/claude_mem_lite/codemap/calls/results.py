@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claude_mem_lite.codemap.calls.evaluation import Evaluation, inside
+from claude_mem_lite.codemap.calls.evaluation import Evaluation, Part, inside
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, argument_of
@@ -11,13 +11,12 @@ from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, arg
 _KINDS = {"object": "instance", "interface": "instance"}
 
 
-class Expectations:
+class Expectations(Part):
     """What a function is given where it is written, by its types or by what is expected there."""
 
     def __init__(self, evaluation: Evaluation, types: TypeArguments) -> None:
-        self._evaluation, self._types = evaluation, types
-        self._values, self._scope = evaluation.values, evaluation.scope
-        self._files, self._builtins = evaluation.files, evaluation.builtins
+        super().__init__(evaluation)
+        self._types = types
 
     def on_param(self, at: At, index: int, place: int) -> Iterable[Value]:
         """Return what a parameter may be: by its type, its default, or what is expected of the function."""
@@ -87,13 +86,12 @@ class Expectations:
         return OUTSIDE if value.kind == "outside" else ()
 
 
-class Results:
+class Results(Part):
     """What is called, made and awaited, and what types stand for."""
 
     def __init__(self, evaluation: Evaluation, types: TypeArguments) -> None:
-        self._evaluation, self._types = evaluation, types
-        self._values, self._scope = evaluation.values, evaluation.scope
-        self._files, self._builtins = evaluation.files, evaluation.builtins
+        super().__init__(evaluation)
+        self._types = types
 
     def on_call(
         self, at: At, callee: Term, types: tuple[Term, ...] = (), arguments: tuple[Term, ...] = ()
@@ -177,15 +175,14 @@ class Results:
     def on_typed(self, at: At, term: Term) -> Values:
         return self._values(at, term)
 
+    on_type_of = on_typed
+
     def on_union(self, at: At, terms: tuple[Term, ...]) -> list[Value]:
         found = [value for each in terms for value in self._values(at, each)]
         return [each for each in found if each.kind != "outside"] or found
 
     def on_this_type(self, at: At) -> Values:
         return self._evaluation.this(at)
-
-    def on_type_of(self, at: At, term: Term) -> Values:
-        return self._values(at, term)
 
     def on_member_type(self, at: At, term: Term, name: str) -> Iterator[Value]:
         for value in self._values(at, term):

@@ -22,7 +22,6 @@ from claude_mem_lite.codemap.calls.rust_terms import (
     plain_name,
     shape_of,
     union_of,
-    without_comments,
     without_turbofish,
 )
 from claude_mem_lite.codemap.calls.rust_variables import (
@@ -34,7 +33,7 @@ from claude_mem_lite.codemap.calls.rust_variables import (
     see_parameters,
     sort_seen,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
 from claude_mem_lite.codemap.languages import tree
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ _TYPE_ITEMS = ("struct_item", "union_item", "enum_item")
 
 
 def _function(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
-    if index is None or name is None:
+    index, name = walk.own(node), field_of(node, "name")
+    if name is None:
         return
     scope, around = walk.scopes[index], walk.scopes[here]
     scope.type_params = _type_params(walk, node)
@@ -74,12 +73,11 @@ def _function(walk: Walk, node: Node, here: int) -> None:
 
 
 def _closure(walk: Walk, node: Node, _here: int) -> None:
-    index = walk.scope(node)
-    if index is not None:
-        scope = walk.scopes[index]
-        scope.return_type = walk.type(field_of(node, "return_type"))
-        scope.returns.append(walk.lower(field_of(node, "body")))
-        _take_parameters(walk, node, index)
+    index = walk.own(node)
+    scope = walk.scopes[index]
+    scope.return_type = walk.type(field_of(node, "return_type"))
+    scope.returns.append(walk.lower(field_of(node, "body")))
+    _take_parameters(walk, node, index)
 
 
 def _take_parameters(walk: Walk, node: Node, index: int) -> None:
@@ -109,8 +107,8 @@ def _bounds(walk: Walk, node: Node | None) -> list[Term]:
 
 
 def _type_item(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
-    if index is None or name is None:
+    index, name = walk.own(node), field_of(node, "name")
+    if name is None:
         return
     scope, text = walk.scopes[index], plain_name(walk, name)
     scope.type_params = _type_params(walk, node)
@@ -123,8 +121,8 @@ def _type_item(walk: Walk, node: Node, here: int) -> None:
 
 
 def _variant(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
-    if index is not None and name is not None:
+    index, name = walk.own(node), field_of(node, "name")
+    if name is not None:
         bind(walk.scopes[here].statics, plain_name(walk, name), ("scope", index))
         _fields(walk, field_of(node, "body"), index)
 
@@ -144,8 +142,8 @@ def _fields(walk: Walk, body: Node | None, index: int) -> None:
 
 
 def _trait(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.scope(node), field_of(node, "name")
-    if index is not None and name is not None:
+    index, name = walk.own(node), field_of(node, "name")
+    if name is not None:
         scope = walk.scopes[index]
         scope.type_params = _type_params(walk, node)
         scope.bases += _bounds(walk, field_of(node, "bounds"))
@@ -153,13 +151,12 @@ def _trait(walk: Walk, node: Node, here: int) -> None:
 
 
 def _impl(walk: Walk, node: Node, _here: int) -> None:
-    index = walk.scope(node)
-    if index is not None:
-        scope = walk.scopes[index]
-        scope.type_params = _type_params(walk, node)
-        scope.return_type = walk.type(field_of(node, "type"))
-        scope.context = walk.type(field_of(node, "trait"))
-        scope.flags += ["trait"] if field_of(node, "trait") is not None else []
+    index = walk.own(node)
+    scope = walk.scopes[index]
+    scope.type_params = _type_params(walk, node)
+    scope.return_type = walk.type(field_of(node, "type"))
+    scope.context = walk.type(field_of(node, "trait"))
+    scope.flags += ["trait"] if field_of(node, "trait") is not None else []
 
 
 def _alias(walk: Walk, node: Node, here: int) -> None:
@@ -181,8 +178,8 @@ def _module(walk: Walk, node: Node, here: int) -> None:
     name = field_of(node, "name")
     if name is None:
         return
-    index, text = walk.scope(node), plain_name(walk, name)
-    if index is not None and field_of(node, "body") is not None:
+    index, text = walk.own(node), plain_name(walk, name)
+    if field_of(node, "body") is not None:
         walk.scopes[index].context = ("file", text)
         bind(walk.scopes[here].types, text, ("scope", index))
         return
@@ -227,9 +224,9 @@ def _use(walk: Walk, node: Node, here: int) -> None:
             inner = each.named_children[0] if each.named_child_count else None
             scope.bases.append(("use", (*above, *names_of(walk, inner))))
         elif each.type == "scoped_use_list":
-            listed = field_of(each, "list")
-            if listed is not None:
-                waiting.append((listed, (*above, *names_of(walk, field_of(each, "path")))))
+            inside = field_of(each, "list")
+            if inside is not None:
+                waiting.append((inside, (*above, *names_of(walk, field_of(each, "path")))))
         elif each.type == "use_list":
             waiting += [(inner, above) for inner in each.named_children]
         else:
@@ -291,8 +288,7 @@ def _call(walk: Walk, node: Node, here: int) -> None:
         return
     bare, types = without_turbofish(walk, function)
     walk.call(here, field_of(bare, "field") or field_of(bare, "name") or bare, callee, shape_of(walk, bare))
-    arguments = field_of(node, "arguments")
-    for place, each in enumerate(without_comments(arguments) if arguments is not None else ()):
+    for place, each in enumerate(listed(field_of(node, "arguments"))):
         index = walk.scope(each)
         if index is not None and each.type == "closure_expression":
             walk.scopes[index].context = ("argument", callee, place, types, None)

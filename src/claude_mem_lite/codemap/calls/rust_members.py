@@ -6,7 +6,7 @@ variant as a value, which is no function when it is called.
 
 from collections.abc import Iterator
 
-from claude_mem_lite.codemap.calls.evaluation import Evaluation
+from claude_mem_lite.codemap.calls.evaluation import Evaluation, Part
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.rust_modules import DERIVED
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Env, Value, Values, argument_of
@@ -14,13 +14,11 @@ from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Env, Value, Values
 Key = tuple[str, int | str]
 
 
-class RustMembers:
+class RustMembers(Part):
     """The members of types; a type's methods are known when its `impl`s are taken."""
 
     def __init__(self, evaluation: Evaluation) -> None:
-        self._evaluation = evaluation
-        self._values, self._scope = evaluation.values, evaluation.scope
-        self._files, self._builtins = evaluation.files, evaluation.builtins
+        super().__init__(evaluation)
         self._impls: dict[Key, list[tuple[str, int]]] = {}
         self._methods_named: dict[tuple[Key, str], list[tuple[str, int]]] = {}  # those that have a method
         self._blanket: list[tuple[str, int]] = []

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS, Evaluation
+from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS, Evaluation, Part
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.rust_members import RustMembers
 from claude_mem_lite.codemap.calls.rust_modules import SHARED_ROOTS
@@ -19,16 +19,15 @@ _MAX_MODULES = 500  # that a name is looked for in
 _MAX_GLOBS = 50  # of a module that are looked at
 
 
-class RustPaths:
+class RustPaths(Part):
     """The modules of crates that see each other."""
 
     def __init__(
         self, evaluation: Evaluation, finder: Finder, types: TypeArguments, members: RustMembers
     ) -> None:
         """Find which module is in which."""
-        self._evaluation, self._finder, self._types, self._members = evaluation, finder, types, members
-        self._values, self._scope = evaluation.values, evaluation.scope
-        self._files, self._builtins = evaluation.files, evaluation.builtins
+        super().__init__(evaluation)
+        self._finder, self._types, self._members = finder, types, members
         self._parents: dict[str, tuple[str, int]] = {}
         self._looking: set[tuple[str, int, str, str]] = set()
         self._held: dict[tuple[str, int, str, str], Values] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from claude_mem_lite.codemap.calls.evaluation import Evaluation
+from claude_mem_lite.codemap.calls.evaluation import Evaluation, Part
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.results import Expectations, Results
 from claude_mem_lite.codemap.calls.rust_members import RustMembers, key_of
@@ -12,7 +12,7 @@ from claude_mem_lite.codemap.calls.rust_paths import WRAPPED, RustPaths
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Env, Value, Values, argument_of
 
 
-class RustResults:
+class RustResults(Part):
     """What is called, matched and made; what is no different from other languages is left to them."""
 
     def __init__(
@@ -23,10 +23,9 @@ class RustResults:
         results: Results,
         expectations: Expectations,
     ) -> None:
-        self._evaluation, self._paths, self._members = evaluation, paths, members
+        super().__init__(evaluation)
+        self._paths, self._members = paths, members
         self._results, self._expectations = results, expectations
-        self._values, self._scope = evaluation.values, evaluation.scope
-        self._files, self._builtins = evaluation.files, evaluation.builtins
 
     def on_call(
         self, at: At, callee: Term, types: tuple[Term, ...] = (), given: tuple[Term, ...] = ()

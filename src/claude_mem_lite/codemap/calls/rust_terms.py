@@ -15,7 +15,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.walker import Walk, field_of, own_scope, typed
+from claude_mem_lite.codemap.calls.walker import (
+    Walk,
+    field_of,
+    listed,
+    literal,
+    of_type,
+    own_scope,
+    part,
+    typed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,17 +60,10 @@ def _variable(walk: Walk, node: Node) -> Term:
     return ("name", name)
 
 
-def without_comments(node: Node) -> list[Node]:
-    """Return the named children of a node without comments."""
-    return [each for each in node.named_children if not each.type.endswith("_comment")]
-
-
 def parameters_of(node: Node) -> list[Node]:
     """Return a function's or closure's parameters, without `self`."""
-    parameters = field_of(node, "parameters")
     left_out = {"self_parameter", "attribute_item", "variadic_parameter"}
-    found = without_comments(parameters) if parameters is not None else []
-    return [each for each in found if each.type not in left_out]
+    return [each for each in listed(field_of(node, "parameters")) if each.type not in left_out]
 
 
 def union_of(found: Iterable[Term]) -> Term:
@@ -132,7 +134,7 @@ def callee_of(walk: Walk, function: Node | None) -> Term:
 
 
 def _inner(walk: Walk, node: Node) -> Term:
-    value = field_of(node, "value") or next(iter(without_comments(node)), None)
+    value = field_of(node, "value") or next(iter(listed(node)), None)
     return walk.lower(value)
 
 
@@ -145,12 +147,12 @@ def _path(walk: Walk, node: Node) -> Term:
 
 
 def _called(walk: Walk, node: Node) -> Term:
-    function, arguments = field_of(node, "function"), field_of(node, "arguments")
+    function = field_of(node, "function")
     callee = callee_of(walk, function)
     if function is None or callee is None:
         return None
     _, types = without_turbofish(walk, function)
-    given = without_comments(arguments)[:_MAX_ARGUMENTS] if arguments is not None else ()
+    given = listed(field_of(node, "arguments"))[:_MAX_ARGUMENTS]
     return ("call", callee, types, tuple(map(walk.lower, given)))
 
 
@@ -169,7 +171,7 @@ def _wrapped(kind: str) -> Lowering:
 
 def _tail(walk: Walk, node: Node) -> Term:
     """Return the value of a block: its last expression, where no semicolon follows."""
-    parts = without_comments(node)
+    parts = listed(node)
     if not parts:
         return None
     last = parts[-1]
@@ -213,30 +215,26 @@ def _made(walk: Walk, node: Node) -> Term:
 def _operation(_walk: Walk, node: Node) -> Term:
     operator = field_of(node, "operator")
     is_test = operator is not None and operator.type in {"==", "!=", "<", ">", "<=", ">=", "&&", "||"}
-    return _literal("bool") if is_test else None
+    return of_type("bool") if is_test else None
 
 
 def _several(kind: str) -> Lowering:
-    return lambda walk, node: (kind, tuple(map(walk.lower, without_comments(node)[:8])))
+    return lambda walk, node: (kind, tuple(map(walk.lower, listed(node)[:8])))
 
 
 def _index(walk: Walk, node: Node) -> Term:
-    parts = without_comments(node)
+    parts = listed(node)
     base = walk.lower(parts[0]) if len(parts) == 2 else None
     if base is None or parts[1].type == "range_expression":
         return base
     return ("index", base)
 
 
-def _literal(name: str) -> Term:
-    return ("typed", ("ref", (name,), ()))
-
-
 def _macro(walk: Walk, node: Node) -> Term:
     name = field_of(node, "macro")
     text = walk.text(name).rpartition(":")[2] if name is not None else ""
     if text in {"format", "concat", "stringify"}:
-        return _literal("String")
+        return of_type("String")
     tokens = next((each for each in node.named_children if each.type == "token_tree"), None)
     root = walk.embedded.get(tokens.start_byte) if tokens is not None else None
     if text != "vec" or root is None or not root.named_child_count:
@@ -245,14 +243,14 @@ def _macro(walk: Walk, node: Node) -> Term:
     if inner.type == "expression_statement" and inner.named_child_count:
         inner = inner.named_children[0]
     found = walk.lower(inner) if inner.type == "array_expression" else None
-    return ("vec", found[1]) if found is not None else _literal("Vec")
+    return ("vec", found[1]) if found is not None else of_type("Vec")
 
 
 EXPRESSIONS: dict[str, Lowering] = {
     "identifier": _variable,
     "self": lambda _walk, _node: ("this",),
     "scoped_identifier": _path,
-    "generic_function": lambda walk, node: walk.lower(field_of(node, "function")),
+    "generic_function": part("function"),
     "call_expression": _called,
     "field_expression": _field,
     "index_expression": _index,
@@ -270,21 +268,20 @@ EXPRESSIONS: dict[str, Lowering] = {
     "array_expression": _several("list"),
     "closure_expression": own_scope,
     "macro_invocation": _macro,
-    "string_literal": lambda _walk, _node: _literal("str"),
-    "raw_string_literal": lambda _walk, _node: _literal("str"),
-    "boolean_literal": lambda _walk, _node: _literal("bool"),
-    "char_literal": lambda _walk, _node: _literal("char"),
-    "unit_expression": lambda _walk, _node: _literal("()"),
+    "string_literal": literal("str"),
+    "raw_string_literal": literal("str"),
+    "boolean_literal": literal("bool"),
+    "char_literal": literal("char"),
+    "unit_expression": literal("()"),
     **dict.fromkeys(("parenthesized_expression", "reference_expression", "unary_expression"), _inner),
 }
 
 
 def _types(walk: Walk, node: Node | None) -> tuple[Term, ...]:
     """Return type arguments, those of associated types (`Iterator<Item = T>`) like the others."""
-    found = without_comments(node) if node is not None else []
     return tuple([
         walk.type(field_of(each, "type") if each.type == "type_binding" else each)
-        for each in found
+        for each in listed(node)
         if each.type != "lifetime"
     ])  # fmt: skip
 
@@ -306,7 +303,7 @@ def _generic(walk: Walk, node: Node) -> Term:
 
 
 def _first_type(walk: Walk, node: Node) -> Term:
-    inner = field_of(node, "type") or field_of(node, "trait") or next(iter(without_comments(node)), None)
+    inner = field_of(node, "type") or field_of(node, "trait") or next(iter(listed(node)), None)
     return walk.type(inner)
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.codemap.calls.rust_terms import (
     names_of,
     parameters_of,
-    without_comments,
 )
-from claude_mem_lite.codemap.calls.walker import Walk, field_of
+from claude_mem_lite.codemap.calls.walker import Walk, field_of, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,10 +32,9 @@ def _see(walk: Walk, pattern: Node | None, owner: int, start: int, end: int) -> 
 
 def see_parameters(walk: Walk, node: Node, _here: int) -> None:
     """Note the variables that parameters bind, seen in the whole body."""
-    index = walk.scope(node)
-    if index is not None:
-        for each in parameters_of(node):
-            _see(walk, field_of(each, "pattern") or each, index, each.end_byte, node.end_byte)
+    index = walk.own(node)
+    for each in parameters_of(node):
+        _see(walk, field_of(each, "pattern") or each, index, each.end_byte, node.end_byte)
 
 
 def see_lets(walk: Walk, node: Node, here: int) -> None:
@@ -95,11 +93,11 @@ def _bound(walk: Walk, pattern: Node | None, term: Term) -> Iterator[tuple[Node,
             if _is_variable(walk.text(node)):
                 yield node, value
         elif node.type == "tuple_pattern":
-            parts = without_comments(node)
+            parts = listed(node)
             waiting += [(each, value and ("field", value, str(at))) for at, each in enumerate(parts)]
         elif node.type == "tuple_struct_pattern":
             names = names_of(walk, field_of(node, "type"))
-            parts = without_comments(node)[1:]
+            parts = listed(node)[1:]
             waiting += [(each, value and ("part", value, names, str(at))) for at, each in enumerate(parts)]
         elif node.type == "struct_pattern":
             names = names_of(walk, field_of(node, "type"))

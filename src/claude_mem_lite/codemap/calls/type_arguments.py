@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 
-from claude_mem_lite.codemap.calls.evaluation import Evaluation
+from claude_mem_lite.codemap.calls.evaluation import Part
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.values import At, Value, Values
 
 
-class TypeArguments:
+class TypeArguments(Part):
     """What type parameters stand for."""
-
-    def __init__(self, evaluation: Evaluation) -> None:
-        self._values, self._scope = evaluation.values, evaluation.scope
-        self._files = evaluation.files
 
     def of_name(self, at: At, name: str) -> Values | None:
         """Return what a type parameter is bound to, else its constraint; None for other names."""

@@ -135,6 +135,10 @@ class Walk:
         """Return the scope that a node is; None for other nodes."""
         return self._index.get(node.id)
 
+    def own(self, node: Node) -> int:
+        """Return the scope of a node whose type the table has as one."""
+        return self._index[node.id]
+
     def lower(self, node: Node | None) -> Term:
         """Return an expression as a term."""
         return self._lower(node, self.table.expressions)
@@ -178,6 +182,13 @@ def field_of(node: Node, name: str) -> Any:
     return node.child_by_field_name(name)
 
 
+def listed(node: Node | None) -> list[Node]:
+    """Return the named children of a node without comments."""
+    if node is None:
+        return []
+    return [each for each in node.named_children if not each.type.endswith("comment")]
+
+
 # --- terms that are alike in many languages --------------------------------------------------------
 
 
@@ -201,3 +212,23 @@ def first_inside(walk: Walk, node: Node) -> Term:
 def typed(walk: Walk, node: Node) -> Term:
     """Return something of the type that is written there, as in a cast."""
     return ("typed", walk.type(field_of(node, "type")))
+
+
+def of_type(name: str) -> Term:
+    """Return something of a type that a name stands for."""
+    return ("typed", ("ref", (name,), ()))
+
+
+def literal(name: str) -> Callable[[Walk, Node], Term]:
+    """Return how a node is lowered that is always of one type."""
+    return lambda _walk, _node: of_type(name)
+
+
+def part(name: str) -> Callable[[Walk, Node], Term]:
+    """Return how a node is lowered that stands for what one of its fields does."""
+    return lambda walk, node: walk.lower(field_of(node, name))
+
+
+def types_of(walk: Walk, node: Node | None) -> tuple[Term, ...]:
+    """Return the types that a node lists."""
+    return tuple([walk.type(each) for each in node.named_children]) if node is not None else ()

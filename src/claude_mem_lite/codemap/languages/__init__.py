@@ -19,7 +19,6 @@ import functools
 import os
 import re
 from collections.abc import Iterable
-from typing import Any, Protocol
 
 from claude_mem_lite.codemap import isolation
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
@@ -31,42 +30,14 @@ from claude_mem_lite.codemap.languages.java import JAVA
 from claude_mem_lite.codemap.languages.javascript import JAVASCRIPT
 from claude_mem_lite.codemap.languages.kotlin import KOTLIN
 from claude_mem_lite.codemap.languages.php import PHP
-from claude_mem_lite.codemap.languages.python import PYTHON
+from claude_mem_lite.codemap.languages.python import PYTHON, Python
 from claude_mem_lite.codemap.languages.ruby import RUBY
 from claude_mem_lite.codemap.languages.rust import RUST
 from claude_mem_lite.codemap.languages.swift import SWIFT
+from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 from claude_mem_lite.codemap.languages.typescript import TSX, TYPESCRIPT
 
-
-class Language(Protocol):
-    """A language that the code map knows."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        """How its files' names end, with the dot."""
-
-    @property
-    def extra(self) -> str:
-        """The extra of this package that its grammar is in, "" for the base install."""
-
-    @property
-    def has_calls(self) -> bool:
-        """Whether its callers and callees are looked for."""
-
-    @property
-    def is_installed(self) -> bool:
-        """Whether its grammar is there."""
-
-    def parse(self, source: str) -> Any:
-        """Return a source's syntax tree. Raises: SyntaxError."""
-
-    def extract(self, source: str, *, limit: int = ...) -> tuple[Function, ...]:
-        """Return what a source defines, one row a name, by place. Raises: SyntaxError."""
-
+Language = Python | TreeLanguage
 
 LANGUAGES: tuple[Language, ...] = (
     PYTHON, TYPESCRIPT, TSX, JAVASCRIPT, GO, RUST, JAVA, C, CPP, C_SHARP, KOTLIN, RUBY, PHP, SWIFT,
@@ -119,7 +90,8 @@ def _has_errors(suffix: str, source: str) -> bool:
 
 
 def _has_errors_by_tree(suffix: str, source: str) -> bool:
-    return bool(_BY_SUFFIX[suffix].parse(source).root.has_error)
+    language = _BY_SUFFIX[suffix]
+    return isinstance(language, TreeLanguage) and bool(language.parse(source).root.has_error)
 
 
 def installed() -> list[str]:

@@ -26,6 +26,7 @@ _ASSIGNED = {
     "field_definition": ("property", "value"),
     "export_statement": ("value", "value"),
 }
+_TOLD = _FUNCTIONS | {"class", "object", "call_expression"}  # values that may define something
 _MOST_CALLS = 4  # memo(forwardRef(function Button() {…}))
 
 
@@ -67,6 +68,8 @@ def _assigned(parsed: Parsed, node: Node) -> Named | None:
     if left is None or right is None:
         return None
     value = _bare(right)
+    if value.type not in _TOLD:
+        return None
     is_member = node.type in {"pair", "public_field_definition", "field_definition"}
     if node.type == "export_statement":
         inner = value.child_by_field_name("name")
@@ -86,13 +89,10 @@ def _assigned(parsed: Parsed, node: Node) -> Named | None:
         return Named(name, "method" if is_member else "function", at, value, is_member)
     if value.type == "class":
         return Named(name, "class", at, value, is_member)
-    if value.type == "object":
-        return Named(name, OBJECT, at, value, is_member)
-    if value.type != "call_expression":
-        return None
-    made = _made_of(value)
-    if made is not None and node.type in {"variable_declarator", "export_statement"}:
-        return Named(name, "function", at, made, is_outermost=True)
+    if value.type == "call_expression" and node.type in {"variable_declarator", "export_statement"}:
+        made = _made_of(value)
+        if made is not None:
+            return Named(name, "function", at, made, is_outermost=True)
     return Named(name, OBJECT, at, value, is_member)
 
 

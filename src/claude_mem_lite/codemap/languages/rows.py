@@ -24,10 +24,8 @@ _HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that a
 _MOST_COMMENTS = 50  # lines of one
 _LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
 # Space counts between two words and between two operators alone.
-_NEEDLESS = re.compile(
-    rb"^ | (?=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]|$)|(?<=[^\w$\x80-\xff\-+&|<>=!*/%^~?:.]) "
-    rb"|(?<=[\w$\x80-\xff]) (?=[\-+&|<>=!*/%^~?:.])|(?<=[\-+&|<>=!*/%^~?:.]) (?=[\w$\x80-\xff])"
-)
+_WORD, _OPERATOR = rb"[\w$\x80-\xff]", rb"[\-+&|<>=!*/%^~?:.]"
+_NEEDLESS = re.compile(rb" (?!(?<=%b )%b|(?<=%b )%b)" % (_WORD, _WORD, _OPERATOR, _OPERATOR))
 _COMMENT_MARKS = re.compile(r"^\s*(?:/\*+|//[/!]?|#+|\*+/?|--)[ \t]*|\s*\*+/\s*$")
 _TAIL = re.compile(r"(?:=>|[\s={:;])+$")
 _TAGS = re.compile(r"</?(?:summary|remarks|para|inheritdoc)\s*/?>")

@@ -146,13 +146,13 @@ def _special(call: ExternalCall) -> Values:
 
 def _iterated(call: ExternalCall) -> Values:
     if call.name == "itertools.chain":
-        return sequence(union([call.iterated(values) for _, values in call.arguments.plain]))
+        return sequence(union(map(call.iterated, call.arguments.values)))
     has_function = call.name == "filter" and len(call.arguments.plain) > 1
     return sequence(call.iterated(call.arguments.second if has_function else call.arguments.first))
 
 
 def _mapped(call: ExternalCall) -> Values:
-    arguments = Arguments.of(*[call.iterated(values) for _, values in call.arguments.plain[1:]])
+    arguments = Arguments.of(*map(call.iterated, call.arguments.values[1:]))
     called = [value for value in call.arguments.first if not isinstance(value, External)]
     site = call.site.as_callback()
     return sequence(union([call_value(call.frame, value, arguments, site) for value in called]))
@@ -161,7 +161,7 @@ def _mapped(call: ExternalCall) -> Values:
 def _chosen(call: ExternalCall) -> Values:
     if len(call.arguments.plain) == 1:
         return call.iterated(call.arguments.first)
-    return union([values for _, values in call.arguments.plain])
+    return union(call.arguments.values)
 
 
 def _consumed(call: ExternalCall) -> Values:
@@ -171,7 +171,7 @@ def _consumed(call: ExternalCall) -> Values:
 
 def _partial(call: ExternalCall) -> Values:
     keywords = tuple([(key, values) for key, values in call.arguments.named if key])
-    arguments = tuple([values for _, values in call.arguments.plain[1:]])
+    arguments = tuple(call.arguments.values[1:])
     return (Partial(call.arguments.first, arguments, keywords),) if call.arguments.first else ()
 
 
@@ -208,42 +208,10 @@ def _property(call: ExternalCall) -> Values:
     )
 
 
-def _enumerated(call: ExternalCall) -> Values:
-    return sequence(pairs_of(call.iterated(call.arguments.first)))
-
-
-def _zipped(call: ExternalCall) -> Values:
-    return sequence((TupleObject(tuple([call.iterated(values) for _, values in call.arguments.plain])),))
-
-
-def _dict(call: ExternalCall) -> Values:
-    return join(as_mapping(call.arguments), call.arguments.first)
-
-
 def _defaultdict(call: ExternalCall) -> Values:
     factories = [value for value in call.arguments.first if isinstance(value, ClassObject | External)]
     made = union([call_value(call.frame, value, Arguments(), call.site) for value in factories])
     return mapping({}, tuple([value for value in made if not isinstance(value, External)]))
-
-
-def _given(call: ExternalCall) -> Values:
-    return call.arguments.first or (External(call.name),)
-
-
-def _ran(call: ExternalCall) -> Values:
-    return call.awaited(call.arguments.first)
-
-
-def _awaitable(call: ExternalCall) -> Values:
-    return (Awaitable(_ran(call)),)
-
-
-def _gathered(call: ExternalCall) -> Values:
-    return (Awaitable(sequence(union([call.awaited(values) for _, values in call.arguments.plain]))),)
-
-
-def _cast(call: ExternalCall) -> Values:
-    return instances_of(call.arguments.first) or call.arguments.second
 
 
 def _field(call: ExternalCall) -> Values:
@@ -251,13 +219,25 @@ def _field(call: ExternalCall) -> Values:
     return tuple([Instance(value.owner, True) for value in factory if isinstance(value, ClassObject)])
 
 
-def _nothing(_: ExternalCall) -> Values:
-    return ()
-
-
 _HANDLERS: dict[str, Callable[[ExternalCall], Values]] = {
-    "call_special": _special, "iterate": _iterated, "map": _mapped, "choose": _chosen, "consume": _consumed,
-    "partial": _partial, "getattr": _getattr, "type": _type, "property": _property, "enumerate": _enumerated,
-    "zip": _zipped, "dict": _dict, "defaultdict": _defaultdict, "give_argument": _given, "run": _ran,
-    "wait": _awaitable, "gather": _gathered, "cast": _cast, "field": _field, "nothing": _nothing,
-}  # fmt: skip
+    "call_special": _special,
+    "iterate": _iterated,
+    "map": _mapped,
+    "choose": _chosen,
+    "consume": _consumed,
+    "partial": _partial,
+    "getattr": _getattr,
+    "type": _type,
+    "property": _property,
+    "defaultdict": _defaultdict,
+    "field": _field,
+    "enumerate": lambda call: sequence(pairs_of(call.iterated(call.arguments.first))),
+    "zip": lambda call: sequence((TupleObject(tuple(map(call.iterated, call.arguments.values))),)),
+    "dict": lambda call: join(as_mapping(call.arguments), call.arguments.first),
+    "give_argument": lambda call: call.arguments.first or (External(call.name),),
+    "run": lambda call: call.awaited(call.arguments.first),
+    "wait": lambda call: (Awaitable(call.awaited(call.arguments.first)),),
+    "gather": lambda call: (Awaitable(sequence(union(map(call.awaited, call.arguments.values)))),),
+    "cast": lambda call: instances_of(call.arguments.first) or call.arguments.second,
+    "nothing": lambda _: (),
+}

@@ -46,6 +46,11 @@ class Arguments(NamedTuple):
         return next((values for key, values in self.named if key and key == name), ())
 
     @property
+    def values(self) -> list[Values]:
+        """The arguments by place, starred or not."""
+        return [values for _, values in self.plain]
+
+    @property
     def first(self) -> Values:
         """The first argument, starred or not."""
         return self.plain[0][1] if self.plain else ()
