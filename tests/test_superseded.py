@@ -165,6 +165,30 @@ def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir:
     assert "src/notify.go: new" not in block
 
 
+def test_a_migration_with_another_number_is_told_by_that(memory: Path, repository_dir: Path) -> None:
+    """Neither its old file nor its old name stands for it."""
+    project = {"project_dir": str(repository_dir)}
+    written = {
+        "tool_name": "Write",
+        "tool_input": {"file_path": f"{repository_dir}/0006_hooks.go", "content": "x"},
+    }
+    take_in({"hook_event_name": "PostToolUse", **written}, session_id="s1", **project)
+    take_in(stop("`0006_hooks` adds the table of hooks to the shelf."), session_id="s1", **project)
+    moved = {"tool_name": "Bash", "tool_input": {"command": "git mv 0006_hooks.go 0008_hooks.go"}}
+    take_in({"hook_event_name": "PostToolUse", **moved}, session_id="s1", **project)
+    summarize_session("s1")
+    (repository_dir / "0008_hooks.go").write_text("package a\n")
+    commit(repository_dir)
+    look_at(project["project_dir"])
+
+    block = builder.build(project["project_dir"], session_id="s2")
+
+    assert [line.says for each in block.sections if each.name == "files" for line in each.lines] == [
+        "0008_hooks.go"
+    ]
+    assert Superseded(project["project_dir"])("`0006_hooks.go`", "") == " (`0006_hooks.go` → `0008_hooks.go`)"
+
+
 def test_what_is_gone_belongs_to_its_session(memory: Path) -> None:
     """An older edit that is imported late does not bring back what a newer one took out."""
     take_in(edited("/p/a.go", "func loadBook() {}", ""), session_id="s2", at="2026-05-02T10:00:00Z")

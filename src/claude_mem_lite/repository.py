@@ -33,7 +33,7 @@ _GIT_S = 3.0
 _COMMITS = 1_000
 _MOST_INDEX_BYTES = 100_000_000
 # What is written like a name, at least as long as those that are asked for; and whatever the user has set.
-_TOKEN = "[A-Za-z_$][A-Za-z0-9_$.-]{4,}"  # noqa: S105 - of code
+_TOKEN = "([0-9]+_)?[A-Za-z_$][A-Za-z0-9_$.-]{4,}"  # noqa: S105 - of code
 _AS_IT_IS = ("--untracked", "--no-recurse-submodules", "--no-color", "--no-line-number", "--no-column")
 
 

@@ -109,7 +109,7 @@ def worked_on(past: Past) -> list[Line]:
     for at, row in enumerate(past.sessions):
         for path, times in past.state(row).files.items():
             worth[path] += past.share(at, row) * (times**0.5 or _READ_ONLY)
-    inside = [path for path in worth if path and path[0] not in "/."]
+    inside = [path for path in worth if path and path[0] not in "/." and not past.is_renamed(path)]
     best = sorted(inside, key=worth.__getitem__, reverse=True)[:_FILES]
     if not best or past.since:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -204,6 +205,10 @@ class Past:
         """Return what a statement is worth beside one that still holds and is used (0 to 1)."""
         gone = self.gone(said.says, said.at)
         return self.use(said.row_id) * (1.0 if not gone else _RENAMED if _REPLACED in gone else 0.0)
+
+    def is_renamed(self, path: str) -> bool:
+        """Tell whether a file has another name now; one that is only gone may be there on its branch."""
+        return _REPLACED in self.gone(os.path.basename(path), "")
 
     def use(self, row_id: str) -> float:
         """Return what a line is still worth that was shown often and never used (0 to 1)."""

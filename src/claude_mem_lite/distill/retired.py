@@ -17,7 +17,7 @@ from claude_mem_lite.distill.local.hunks import defined
 from claude_mem_lite.distill.local.versions import Edit
 from claude_mem_lite.distill.observation import Capture
 
-_TOKEN = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
+_TOKEN = re.compile(r"(?:\b\d+_)?[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
 _PARTS = re.compile(r"[.-]")
 # What is written like a name of code, not like a word.
 _CODE = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|\w_\w|\w[.-]\w")
