@@ -132,7 +132,9 @@ class _Call:
         self.words = _words(capture)
         self.added = _added(capture)
         self.programs = {step.program for step in _steps(capture)}
-        self.has_edited = has_worked and self.tool in EDITORS
+        self.has_edited = has_worked and (
+            self.tool in EDITORS or any(step.changed for step in _steps(capture))
+        )
 
 
 @dataclass(slots=True)
@@ -214,10 +216,8 @@ def _does_the_same(command: str, other: str, *, is_test: bool) -> bool:
     mine, its = command.split(), other.split()
     if not is_test:
         return set(mine) <= set(its)
-    same = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine[::-1], its[::-1], strict=False))
-    )
-    return same > 0 and 2 * same >= len(mine)
+    half = -(-len(mine) // 2)
+    return mine[-half:] == its[-half:]
 
 
 def _has_worked(capture: Capture) -> bool:
@@ -225,7 +225,7 @@ def _has_worked(capture: Capture) -> bool:
 
 
 def error_of(capture: Capture) -> Error | None:
-    """Return how a call failed; None where it did not, where it says nothing, and for failed tests."""
+    """Return how a call failed; None where it did not, and where it says nothing."""
     has_failed = capture.event_name == "PostToolUseFailure"
     if capture.tool_name != "Bash":
         is_here = has_failed and capture.tool_name not in _OUTSIDE | EDITORS
