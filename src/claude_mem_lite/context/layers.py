@@ -33,7 +33,6 @@ _MERGED = 0.5
 _UNMERGED = frozenset({"Failing", IN_FLIGHT})
 _OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open"}) | _UNMERGED
 _READ = 100  # changes looked at
-_GOAL_CHARS = 200  # of what the newest session was for
 _SAID_AGAIN = 2  # times: what was a candidate is told from then on
 
 
@@ -43,19 +42,22 @@ def thread(past: Past) -> list[Line]:
     if row is None:
         return []
     lines = [past.said(said) for said in _left(past, row) if said.at > past.since]
-    return in_order([past.heading(row, goal_chars=_GOAL_CHARS), *lines]) if lines else []
+    return in_order([past.heading(row, of_thread=True), *lines]) if lines else []
 
 
 def _left(past: Past, row: Session) -> list[Said]:
     """Return the lines of a session's thread; of another branch, or a merged one, fewer of them matter.
 
-    What was asked first may be done long since; the heading tells it where the branch does not.
+    What was asked first may be done long since, and what was answered is; the heading tells it where the
+    branch does not.
     """
     state = past.state(row)
     is_ours = row.branch == past.branch or row.branch in SHARED_BRANCHES
     told = [said for said in state.thread if is_ours or said.label in _OF_ANOTHER]
     return [
-        said for said in told if said.label != GOALS[2] and not (state.is_merged and said.label in _UNMERGED)
+        said
+        for said in told
+        if said.label not in GOALS[2:] and not (state.is_merged and said.label in _UNMERGED)
     ]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SESSIONS = 25
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 LINE_CHARS = 240
-_GOAL_CHARS = 60
+_GOAL_CHARS = (60, 200)  # of what a session was for, of the thread's
 _TURN_CHARS = 480
 # A session is worth so much of the one after it, one of the own branch so much of another.
 FADES, _OWN_BRANCH = 0.9, 4.0
@@ -137,17 +137,20 @@ class Past:
                 return row
         return next(iter(self.sessions), None)
 
-    def heading(self, row: Session, *, goal_chars: int = _GOAL_CHARS) -> Line:
-        """Return the line under which what a session did is told: its branch, and what it was for."""
+    def heading(self, row: Session, *, of_thread: bool = False) -> Line:
+        """Return the line under which what a session did is told: its branch, and what it was for.
+
+        On a shared branch that is what was asked last, of a thread what was asked first, at more length.
+        """
         state = self.state(row)
         branch = quote_long_names(named(row.branch))
         is_open = "still open" if row.status == "active" and not row.summary else ""
         goal = ""  # a branch of its own says what it is for
         if row.written_by != "local" and row.summary:
-            goal = one_line(row.summary, goal_chars)
+            goal = one_line(row.summary, _GOAL_CHARS[of_thread])
         elif row.branch in SHARED_BRANCHES:
-            asked = (said.says for said in reversed(state.thread) if said.label in GOALS)
-            goal = one_line(next(asked, ""), goal_chars)
+            asked = [said.says for said in state.thread if said.label in GOALS] or [""]
+            goal = one_line(asked[-1 if of_thread else 0], _GOAL_CHARS[of_thread])
         as_what = f" as {state.merged_as}" if state.merged_as else ""
         merged = f"(merged{as_what})" if branch and state.is_merged else ""
         parts = [" ".join(filter(None, [branch, is_open, merged])), goal]

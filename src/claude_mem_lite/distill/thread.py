@@ -14,9 +14,10 @@ from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.quoting import named, quote_blocks
 from claude_mem_lite.text import count, join, one_line, sentences
 
-GOALS = ("Goal", "Asked last", "Asked first")
+GOALS = ("Goal", "Asked last", "Asked last, answered", "Asked first")
 IN_FLIGHT = "Changed, not committed"
-_GOAL_CHARS = 200
+# A prompt of fewer bytes is an answer or a command: "leave it", "commit". A character of Chinese has three.
+_GOAL_CHARS, _GOAL_BYTES = 200, 40
 _MOST = 3  # of decisions, failures each
 _FAILED_CHARS = 240
 _BEGINS, _OUTCOME_CHARS = 4, 100  # sentences, and characters of one that says enough by itself
@@ -143,15 +144,19 @@ def without_overtaken(rows: Sequence[Row]) -> list[Row]:
 
 
 def _goal(rows: Sequence[Row]) -> list[Said]:
-    """Return what was asked last, where no report has answered it, and first."""
+    """Return what was asked last, of what a report has answered the last that says enough, and first."""
     prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
-    answered = max((row.created_at for row in rows if row.tool_name == "Stop"), default="")
-    goal, last, first = GOALS
-    labelled = [(prompts[-1], last), (prompts[0], first)] if len(prompts) > 1 else []
+    goal, last, answered, first = GOALS
+    labelled = [(row, goal) for row in prompts]
+    if len(prompts) > 1:
+        asked, label = prompts[-1], last
+        if any(row.tool_name == "Stop" and row.created_at > asked.created_at for row in rows):
+            enough = (row for row in reversed(prompts) if len(row.summary.encode()) > _GOAL_BYTES)
+            asked, label = next(enough, prompts[0]), answered
+        labelled = [(asked, label), (prompts[0], first)]
     return [
         Said(row.id, row.created_at, asked_in(row.summary, _GOAL_CHARS), label, is_users=True)
-        for row, label in labelled or [(row, goal) for row in prompts]
-        if label != last or row.created_at > answered
+        for row, label in labelled
     ]
 
 
