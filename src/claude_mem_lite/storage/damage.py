@@ -11,7 +11,7 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import DatabaseError, files
 from claude_mem_lite.storage.connections import connect
-from claude_mem_lite.storage.migrations import MIGRATIONS
+from claude_mem_lite.storage.migrations import MIGRATIONS, TOO_OLD
 
 _CURES = {
     "claude-mem.db": "claude-mem down, move it aside, then claude-mem restore your last backup,"
@@ -59,7 +59,8 @@ def found(path: str, *, thorough: bool = False) -> str:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 known = _QUEUES if path == config.queue_path() else (MIGRATIONS[: max(version, 0)],)
-                if version <= len(MIGRATIONS) and _is_other(connection, known):
+                is_known = version <= 0 or TOO_OLD < version <= len(MIGRATIONS)
+                if is_known and _is_other(connection, known):
                     return _OTHER_SCHEMA
             wrong = _checked(connection, "integrity_check" if thorough else "quick_check")
             if thorough and not wrong:
@@ -90,7 +91,7 @@ def problem_of_memory(path: str) -> str:
             if connection.execute("PRAGMA application_id").fetchone()[0] != config.MEMORY_APPLICATION_ID:
                 return "is another program's database"
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if not 0 < version <= len(MIGRATIONS):
+            if not TOO_OLD < version <= len(MIGRATIONS):
                 return f"has schema {version}, this version knows {len(MIGRATIONS)}"
             return _problem(connection, (MIGRATIONS[:version],))
         except sqlite3.DatabaseError as error:
