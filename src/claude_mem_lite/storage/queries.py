@@ -245,7 +245,7 @@ def known_session(session_id: str) -> Session:
 
 
 def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
-    """Return the session of a project (None: of any) whose id starts with `prefix`, of at least 6 characters.
+    """Return the session of a project (None: of any) with this id, or this beginning of 6 characters or more.
 
     Raises:
         UnknownIdError: there is none, or more than one.
@@ -253,8 +253,10 @@ def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
     rows = Session.select().where((Session.id >= prefix) & (Session.id < prefix + "\uffff"))
     if project_dir is not None:
         rows = rows.where(Session.project_dir == project_dir)
-    found = list(rows.limit(2)) if len(prefix) >= MIN_ID_PREFIX else []
-    if len(found) != 1:
+    found = list(rows.order_by(Session.id).limit(2))
+    if found and found[0].id == prefix:
+        return found[0]
+    if len(found) != 1 or len(prefix) < MIN_ID_PREFIX:
         where = f" in {project_dir}" if project_dir is not None else ""
         raise UnknownIdError(
             f"{prefix!r}: no observation and no session{where} has this id; search shows the ids"
