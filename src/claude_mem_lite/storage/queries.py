@@ -193,10 +193,10 @@ def redactions() -> int:
     return int(PendingEvent.select(fn.SUM(text - gone)).scalar() or 0) // len(mark)
 
 
-def last_errors(limit: int = 5) -> list[PendingEvent]:
+def last_errors() -> list[PendingEvent]:
     """Return the newest events in error, but for lost ones."""
     failed = PendingEvent.select().where((PendingEvent.status == "error") & (PendingEvent.event_name != ""))
-    return list(failed.order_by(PendingEvent.seq.desc()).limit(limit))
+    return list(failed.order_by(PendingEvent.seq.desc()).limit(5))
 
 
 # --- sessions --------------------------------------------------------------------------------------
@@ -302,13 +302,13 @@ def observations_of(session_id: str) -> list[Observation]:
     return list(rows.order_by(Observation.created_at, Observation.pk))
 
 
-def neighbours(row: Observation, *, each_way: int = 3) -> tuple[list[Observation], list[Observation]]:
-    """Return what came before and after an observation in its session, both oldest first."""
+def neighbours(row: Observation) -> tuple[list[Observation], list[Observation]]:
+    """Return the three observations before and after one in its session, both oldest first."""
     rows = Observation.select().where(
         (Observation.session == row.session_id) & (Observation.project_dir == row.project_dir)
     )
-    before = rows.where(Observation.pk < row.pk).order_by(Observation.pk.desc()).limit(each_way)
-    after = rows.where(Observation.pk > row.pk).order_by(Observation.pk).limit(each_way)
+    before = rows.where(Observation.pk < row.pk).order_by(Observation.pk.desc()).limit(3)
+    after = rows.where(Observation.pk > row.pk).order_by(Observation.pk).limit(3)
     return list(before)[::-1], list(after)
 
 
