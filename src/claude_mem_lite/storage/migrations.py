@@ -189,8 +189,8 @@ def _refuse_unknown(version: int) -> None:
         raise ClaudeMemError(f"{found}: upgrade claude-mem-lite.")
     if 0 < version <= TOO_OLD:
         raise ClaudeMemError(
-            f"{found} and none before {TOO_OLD + 1}: have the version that wrote it export it, move the file "
-            "aside, then claude-mem import memory FILE"
+            f"{found} and none before {TOO_OLD + 1}: run claude-mem up of a version of 22 to 25 November 2026"
+            " once, then upgrade again"
         )
 
 
