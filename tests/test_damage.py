@@ -24,11 +24,6 @@ SEEDS = 10
 READING = (["status"], ["doctor"], ["search", "--all-projects", "otter"], ["context", "--project", "/p"], [])
 
 
-def test_the_digests_are_of_the_newest_schemas() -> None:
-    """A wrong one costs every `status` 30 ms, and nothing else."""
-    assert {steps: damage.digest(damage.schema_of(steps)) for steps in damage.DIGESTS} == damage.DIGESTS
-
-
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return the bytes of both databases of a small memory, by their names."""

@@ -207,7 +207,7 @@ def test_events_that_do_not_fit_the_client_are_told(
     fitting, downgraded = with_client("2.1.329"), with_client("2.1.50")
     install.uninstall()
     (tmp_path / "claude").mkdir()
-    (tmp_path / "claude" / "settings.json").write_text('{"enabledPlugins": {"claude-mem-lite@here": true}}')
+    (tmp_path / "claude" / "settings.json").write_text('{"enabledPlugins": {"mem-lite@here": true}}')
     of_plugin = with_client("2.1.329")
 
     assert upgraded.endswith("events registered, not PostCompact, StopFailure")

@@ -147,7 +147,7 @@ def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
         done = command("forget", "--session", DOOMED, "--yes")
         again = command("forget", "--session", DOOMED, "--yes")
 
-    finished = command("prune", "--no-vacuum")
+    finished = command("prune")
 
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

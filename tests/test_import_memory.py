@@ -153,14 +153,15 @@ def test_learnings_keep_their_state_unless_they_are_suspicious(
 
 
 @pytest.mark.parametrize(
-    ("options", "guard"), [((), ""), (("--guards",), '{"mode": "ask", "commands": ["rm"]}')]
+    ("options", "guard"),
+    [((), ""), (("--guards",), '{"mode": "ask", "files": ["*.py"], "texts": ["print("]}')],
 )
 def test_a_guard_comes_in_only_on_the_users_word(
     memory: Path, tmp_path: Path, options: tuple[str, ...], guard: str
 ) -> None:
     """A file's guards are left off, and counted, unless the user says that the rules are their own."""
     models.close_databases()
-    line = a_learning(guard={"mode": "ask", "commands": ["rm"]})
+    line = a_learning(guard={"mode": "ask", "files": ["*.py"], "texts": ["print("]})
     (tmp_path / "a").write_text("".join(f"{json.dumps(each)}\n" for each in (HEAD, line)))
 
     done = command("import", "memory", str(tmp_path / "a"), *options)

@@ -39,10 +39,10 @@ def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def switch(file: Path, *, on: bool, name: str = plugin.NAME) -> None:
+def switch(file: Path, *, on: bool) -> None:
     """Have a settings file switch the plugin on or off."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"enabledPlugins": {f"{name}@anywhere": on, "other@anywhere": True}}))
+    file.write_text(json.dumps({"enabledPlugins": {f"{plugin.NAME}@anywhere": on, "other@anywhere": True}}))
 
 
 def install_in(claude: Path, project: Path, scope: str) -> None:
@@ -62,7 +62,6 @@ def test_the_plugin_is_what_install_hooks_registers() -> None:
     assert read(".claude-plugin/plugin.json")["version"] == __version__
     assert read(".claude-plugin/plugin.json")["name"] == plugin.NAME
     assert [each["name"] for each in read(".claude-plugin/marketplace.json")["plugins"]] == [plugin.NAME]
-    assert read(".claude-plugin/marketplace.json")["renames"] == {plugin.OLD_NAME: plugin.NAME}
     assert [each["source"] for each in read(".claude-plugin/marketplace.json")["plugins"]] == ["./"]
     assert (ROOT / "skills" / "mem-search" / "SKILL.md").samefile(install.SKILL)
 
@@ -93,15 +92,14 @@ def test_its_commands_run_with_any_python_from_the_plugins_folder(
         assert wait_until(lambda: called.exists() and called.read_text()) == "up --quiet\n"
 
 
-@pytest.mark.parametrize("name", ["mem-lite", "claude-mem-lite"])
-def test_nothing_is_registered_twice(claude: Path, name: str) -> None:
-    """With the plugin on, under either name, install-hooks refuses and its hooks count; off, neither."""
-    switch(claude / "settings.json", on=True, name=name)
+def test_nothing_is_registered_twice(claude: Path) -> None:
+    """With the plugin on, install-hooks refuses and its hooks count; off, neither."""
+    switch(claude / "settings.json", on=True)
 
-    with pytest.raises(ClaudeMemError, match=f"claude plugin uninstall {name}@anywhere, then"):
+    with pytest.raises(ClaudeMemError, match="claude plugin uninstall mem-lite@anywhere, then"):
         install.install(client_version="2.1.50")
     seen = install.registered_events()
-    switch(claude / "settings.json", on=False, name=name)
+    switch(claude / "settings.json", on=False)
 
     assert {install.interpreter(command) for command in seen.values()} == {"python3"}
     assert set(seen) == set(install.hook_events("2.1.50"))
@@ -170,34 +168,6 @@ def test_hooks_beside_the_plugin_are_told(claude: Path, home: Path) -> None:
     assert CliRunner().invoke(app, ["uninstall-hooks"]).stdout.splitlines()[-1] == (
         "the plugin mem-lite@anywhere stays: claude plugin uninstall mem-lite@anywhere"
     )
-
-
-@pytest.mark.parametrize(("name", "client", "loads"), [
-    ("mem-lite", "2.1.50", True),
-    ("claude-mem-lite", "2.1.50", False),
-    ("claude-mem-lite", "2.1.197", True),
-    ("claude-mem-lite", None, True),
-])  # fmt: skip
-def test_a_plugin_that_the_client_cannot_load_is_told(
-    claude: Path, monkeypatch: pytest.MonkeyPatch, name: str, client: str | None, *, loads: bool
-) -> None:
-    """An old client follows no renames: status says what to install in its place."""
-    monkeypatch.setattr(install, "installed_client", lambda: client)
-    switch(claude / "settings.json", on=True, name=name)
-    (claude / "plugins").mkdir()
-    (claude / "plugins" / "known_marketplaces.json").write_text(
-        json.dumps({"anywhere": {"installLocation": str(ROOT)}})
-    )
-
-    told, cure = install.plugin_problem()
-
-    if loads:
-        assert (told, cure) == ("", "")
-    else:
-        assert told.startswith(f"the plugin {name}@anywhere is not in its marketplace any more")
-        assert cure == (
-            f"claude plugin uninstall {name}@anywhere, then claude plugin install mem-lite@anywhere"
-        )
 
 
 def test_a_settings_file_that_cannot_be_read_is_told_as_that(claude: Path, home: Path) -> None:

@@ -16,6 +16,7 @@ from support.databases import find, observation_row, session_row
 
 from claude_mem_lite import config, logs
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import migrations, models, queries
 
 
@@ -57,7 +58,7 @@ def test_migrate_marks_the_file_as_ours_and_runs_once(home: Path) -> None:
     """The first call takes every step, the second none, and the hooks can tell whose file it is."""
     steps = migrations.migrate(), migrations.migrate()
 
-    assert steps == (len(migrations.MIGRATIONS), 0)
+    assert steps == (len(migrations.MIGRATIONS) - migrations.TOO_OLD, 0)
     assert not config.foreign_memory()
     with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -70,34 +71,21 @@ def test_migrate_is_safe_when_processes_start_at_once(home: Path) -> None:
 
     outputs = [process.communicate()[0].decode().strip() for process in started]
 
-    assert sum(map(int, outputs)) == len(migrations.MIGRATIONS)
+    assert sum(map(int, outputs)) == len(migrations.MIGRATIONS) - migrations.TOO_OLD
     assert [process.returncode for process in started] == [0] * 6
 
 
-def test_migrate_keeps_the_learnings_of_an_older_schema(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their session becomes their first source; full text and triggers are those of the new table."""
-    steps = migrations.MIGRATIONS
-    monkeypatch.setattr(migrations, "MIGRATIONS", steps[:6])
-    migrations.migrate()
-    with closing(sqlite3.connect(home / "claude-mem.db")) as connection, connection:
-        connection.execute(
-            "INSERT INTO learnings (id, project_dir, category, content, source_session_id, created_at,"
-            " updated_at) VALUES ('a', '/p', 'gotcha', 'WAL breaks on NFS', 's9', '1', '2')"
-        )
-    monkeypatch.setattr(migrations, "MIGRATIONS", steps)
-
+def test_migrate_refuses_a_file_that_is_too_old(home: Path) -> None:
+    """It says so in one line, and leaves the file as it is."""
     models.open_databases()
+    models.memory_database.execute_sql(f"PRAGMA user_version = {migrations.TOO_OLD}")
+    models.close_databases()
 
-    row = models.Learning.get()
-    assert (row.content, row.source_sessions, row.seen_at, row.times_seen) == (
-        "WAL breaks on NFS", ["s9"], "2", 1,
-    )  # fmt: skip
-    assert (row.is_active, row.quarantine, row.superseded_by, row.code) == (True, [], None, [])
-    row.content = "WAL mode breaks on network drives"
-    row.embedding_status = "minilm"
-    row.save()
-    found = "SELECT rowid FROM learnings_fts WHERE learnings_fts MATCH 'network'"
-    assert models.memory_database.execute_sql(found).fetchall() == [(row.pk,)]
+    with pytest.raises(ClaudeMemError, match="claude-mem up of a version of") as refused:
+        models.open_databases()
+
+    assert f"has schema {migrations.TOO_OLD}" in str(refused.value)
+    assert migrations.schema() == migrations.TOO_OLD
 
 
 def test_the_full_text_follows_its_table(memory: Path) -> None:

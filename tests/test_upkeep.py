@@ -202,21 +202,6 @@ def test_prune_says_what_goes_and_gives_the_room_back(memory: Path) -> None:
     assert "before" not in again.stdout
 
 
-def test_prune_takes_only_what_is_named(memory: Path) -> None:
-    """--logs and --events leave the raw events, --keep-raw keeps the newest of them."""
-    for _ in range(3):
-        event(60)
-    queries.log_event("compress.done", {})
-    models.LogEntry.update(created_at="2026-01-01").execute()
-    aged(memory / "logs" / "web.jsonl.2026-01-01", 300)
-    models.close_databases()
-
-    runs = [("--logs",), ("--events",), ("--keep-raw", "2", "--no-vacuum")]
-    pruned = [json.loads(command("prune", *each, "--json").stdout)["pruned"] for each in runs]
-
-    assert [list(each.values()) for each in pruned] == [[0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
-
-
 @pytest.mark.usefixtures("impatient")
 def test_a_busy_database_costs_only_its_vacuum(memory: Path) -> None:
     """The rest is done, and one line says what was not, be it read or written meanwhile."""
@@ -226,7 +211,7 @@ def test_a_busy_database_costs_only_its_vacuum(memory: Path) -> None:
     with closing(sqlite3.connect(memory / "claude-mem.db", isolation_level=None)) as other:
         other.execute("BEGIN")
         other.execute("SELECT count(*) FROM event_log").fetchone()
-        done = command("prune", "--logs")
+        done = command("prune")
         other.execute("COMMIT")
         other.execute("BEGIN IMMEDIATE")
         locked = files.vacuum(config.memory_path())

@@ -225,7 +225,7 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
     project_dir = rows[0].project_dir if rows else project_dir
     if file and not files:
         raise ClaudeMemError(f"{file}: not in the code map of {project_dir}; claude-mem map scans it")
-    session_id = (queries.session(session) or queries.session_by_prefix(session)).id if session else None
+    session_id = queries.session_by_prefix(session).id if session else None
     text = answers.diagram(project_dir, files=files, session_id=session_id, is_whole=everything)
     if output:
         with open(output, "w", encoding="utf-8") as target:

@@ -70,7 +70,7 @@ def _gathered(
 
     session_id = project_dir = None
     if session:
-        session_id = session if queries.session(session) else queries.session_by_prefix(session).id
+        session_id = queries.session_by_prefix(session).id
     elif not all_projects:
         project_dir = projects.of(os.path.expanduser(project))
     return gather.gather(

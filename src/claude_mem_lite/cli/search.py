@@ -74,7 +74,7 @@ def _whole_id(prefix: str) -> str:
     from claude_mem_lite.storage import queries
 
     open_memory(read_only=True)
-    return prefix if queries.session(prefix) else queries.session_by_prefix(prefix).id
+    return queries.session_by_prefix(prefix).id
 
 
 def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ _PRUNED = {
 
 
 @app.command()
-def prune(  # noqa: PLR0913  (each is an option of the command)
+def prune(
     *,
     older_than: Annotated[
         str | None,
@@ -69,12 +69,7 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
     keep_raw: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Keep the newest N raw events, however old.")
     ] = None,
-    logs: Annotated[bool, typer.Option("--logs", help="Only log files; with --events both.")] = False,
-    events: Annotated[bool, typer.Option("--events", help="Only the event log; with --logs both.")] = False,
     dry_run: DryRun = False,
-    vacuum: Annotated[
-        bool, typer.Option("--vacuum/--no-vacuum", help="Give what is free back to the disk.")
-    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Take out what is worked off: raw events, entries of the event log, log files, broken spool files.
@@ -93,18 +88,13 @@ def prune(  # noqa: PLR0913  (each is an option of the command)
         within = dataclasses.replace(within, events_before=older_than, logs_before=older_than)
     if keep_raw is not None:
         within = dataclasses.replace(within, keep_raw=keep_raw)
-    if logs or events:
-        within = dataclasses.replace(within, with_events=False, with_log_entries=events, with_files=logs)
     before, problems = sizes(), list[str]()
     if dry_run:
         pruned = retention.prunable(within)
     else:
         with working("pruning", quiet=as_json):
             pruned = retention.prune(within)
-            if store.is_unpurged():
-                problems = store.purge()
-            elif vacuum:
-                problems = [files.vacuum(path) for path in files.paths()]
+            problems = store.purge() if store.is_unpurged() else list(map(files.vacuum, files.paths()))
     problems = [f"{problem}; the rest is done: claude-mem prune again" for problem in problems if problem]
     after = sizes()
     counts = dataclasses.asdict(pruned)

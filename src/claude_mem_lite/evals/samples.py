@@ -91,12 +91,12 @@ def kept_newest(limit: int, *, since: str = "") -> list[Observation]:
     return [row for each in reversed(ids) if (row := eval_rows.by_id(each))]
 
 
-def replayable(tiers: Collection[str], *, count: int, since: str = "", seed: int = 0) -> list[Sample]:
-    """Return a random sample of the captures whose raw events are kept; the same seed takes the same.
+def replayable(tiers: Collection[str], *, count: int, since: str = "") -> list[Sample]:
+    """Return a random sample of the captures whose raw events are kept, each time the same one.
 
     Raises: ClaudeMemError when there are none.
     """
-    chance, drawn = random.Random(seed), list[Sample]()  # noqa: S311  (a sample, no secret)
+    chance, drawn = random.Random(0), list[Sample]()  # noqa: S311  (a sample, no secret)
     known = eval_rows.kept_events()
     found = [each for each in eval_rows.ids(since=since, tiers=tiers) if each in known]
     chance.shuffle(found)

@@ -14,7 +14,7 @@ from typing import Any
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.forget.marking import Marked, rows
 from claude_mem_lite.forget.wanted import Wanted, loaded, strings
-from claude_mem_lite.storage import files, indexes
+from claude_mem_lite.storage import facts, files, indexes
 from claude_mem_lite.storage.connections import BUSY_S
 from claude_mem_lite.storage.models import Observation, ProjectFolder, Session, State, memory_database
 from claude_mem_lite.storage.projects import MOVED
@@ -26,7 +26,7 @@ _NOTES = {"sessions": ("upgrade_note",), "observations": ("upgrade_note",)}
 
 def note() -> None:
     """Note that rows are about to be deleted: `is_unpurged` is true until `purge` is through."""
-    State.insert(name=_PURGING, value={"at": inbox.utc_now()}).on_conflict_replace().execute()
+    facts.write(_PURGING, {"at": inbox.utc_now()})
     State.insert(name=_TIMES, value=times_forgotten() + 1).on_conflict_replace().execute()
 
 

@@ -11,7 +11,7 @@ from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.reports import model, store
 from claude_mem_lite.reports.store import Period
-from claude_mem_lite.storage import code, learnings, models
+from claude_mem_lite.storage import code, facts, learnings, models
 from claude_mem_lite.text import clean
 
 Place = tuple[str, str]  # file and name
@@ -40,7 +40,7 @@ def gather(  # noqa: PLR0913  (what is told, and of what)
     period = Period(project_dir=project_dir, session_id=session_id)
     if session_id is None:
         period = Period(_midnight(now, days - 1, zone), made_at, project_dir)
-    with store.snapshot():
+    with facts.snapshot():
         return _report(
             period, made_at, zone, most_learnings=most_learnings, daily_budget_usd=daily_budget_usd
         )

@@ -19,7 +19,6 @@ from claude_mem_lite.storage.models import (
     LogEntry,
     Observation,
     Session,
-    memory_database,
 )
 
 _FILES = 50  # of one query: SQLite before 3.32 takes at most 999 values
@@ -43,11 +42,6 @@ class Period:
         if self.session_id is not None:
             is_mine &= table.session_id == self.session_id
         return is_mine
-
-
-def snapshot() -> Any:
-    """Return a context in which all that is read is of one moment, whoever writes meanwhile."""
-    return memory_database.atomic("DEFERRED")
 
 
 def sessions(period: Period) -> list[Session]:

@@ -57,7 +57,7 @@ def install(kind: Supervisor) -> list[str]:
     program_of = "launchctl" if kind == "launchd" else "systemctl"
     if shutil.which(program_of) is None:
         raise ClaudeMemError(
-            f"there is no {program_of} on this machine: claude-mem service install --supervisor"
+            f"there is no {program_of} on this machine: without it, sessions start the services"
         )
     written = paths(kind)
     os.makedirs(_folder(kind), exist_ok=True)

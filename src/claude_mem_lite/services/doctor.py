@@ -26,9 +26,8 @@ from claude_mem_lite.capture import backlog, client, guards, inbox, spool
 from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, other_clients, plugin, process_states, supervise
-from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
+from claude_mem_lite.storage import damage, indexes, migrations, models, queries, rebuild
 from claude_mem_lite.storage.connections import connect
-from claude_mem_lite.storage.search import broken_indexes
 
 LEAST_FREE_BYTES = 500 << 20
 SLOW_HOOK_MS = 200
@@ -167,7 +166,7 @@ def _index() -> Iterator[Finding]:
     if not os.path.exists(config.memory_path()) or migrations.is_outdated():
         return
     models.open_databases()
-    wrong = broken_indexes()
+    wrong = indexes.wrong_full_text()
     found = f"the index of {', '.join(wrong)} is not what its table has" if wrong else "as its tables"
     yield Finding("full text", found, "claude-mem reindex" if wrong else "")
     state = inventory.state()

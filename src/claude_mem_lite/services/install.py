@@ -17,8 +17,6 @@ SKILL = os.path.join(hook_table.PACKAGE, "skills", "mem-search", "SKILL.md")
 
 # The oldest client that the plugin works with.
 OLDEST_CLIENT = "2.1.50"
-# The oldest client that is known to load a plugin by its old name; 2.1.120 does not.
-FOLLOWS_RENAMES = (2, 1, 197)
 # The original claude-mem has a skill of the same name whose description begins with the same two words.
 _SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
 
@@ -164,21 +162,12 @@ def registered_events() -> dict[str, str]:
 
 
 def plugin_problem() -> tuple[str, str]:
-    """Return what is wrong with the plugin or beside it, and what cures it; "" twice for nothing."""
+    """Return what is wrong beside the plugin, and what cures it; "" twice for nothing."""
     found = plugin.enabled(claude_dir())
     if found and hook_table.registered(hook_table.read(_settings_path())):
         told = f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
         return told, "claude-mem uninstall-hooks"
-    standing = plugin.standing(claude_dir(), found) if found else "listed"
-    if found and (standing == "gone" or (standing == "renamed" and not _follows_renames())):
-        return f"{found.told} is not in its marketplace any more, so its hooks do not run", found.renewal
     return "", ""
-
-
-def _follows_renames() -> bool:
-    """Tell whether the client loads a plugin that its marketplace has renamed; one that is unknown does."""
-    version = installed_client()
-    return version is None or _number(version) >= FOLLOWS_RENAMES
 
 
 def interpreter(command: str) -> str:

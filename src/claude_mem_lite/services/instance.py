@@ -11,6 +11,8 @@ from typing import NoReturn
 
 from claude_mem_lite import config, installed, locks
 
+_LOOK_AGAIN_S = 1.0
+
 
 def become_the_only(name: str) -> None:
     """Hold a lock for the life of the process, waiting for a predecessor to end; write pid and code into it.
@@ -79,7 +81,7 @@ def end_if_moved() -> None:
         _end_all()
 
 
-def stop_when_orphaned(*, poll_s: float = 1.0) -> None:
+def stop_when_orphaned() -> None:
     """Send this process SIGTERM, its graceful stop, as soon as its parent or a database has changed.
 
     A file that was deleted or moved away stays open: whoever went on with it would see nothing of what the
@@ -105,7 +107,7 @@ def stop_when_orphaned(*, poll_s: float = 1.0) -> None:
             if is_moved():
                 _end_all()
             seen = files
-            time.sleep(poll_s)
+            time.sleep(_LOOK_AGAIN_S)
         if is_moved():
             _end_all()
         for path in sorted(path for path in seen if seen[path] != files.get(path)):

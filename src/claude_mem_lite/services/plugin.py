@@ -1,4 +1,4 @@
-"""Our plugin in Claude Code: under which name and for which project it is switched on.
+"""Find our plugin in Claude Code: whether it is switched on, and for which project.
 
 Reads what Claude Code writes; installing and removing a plugin is Claude Code's own business.
 """
@@ -6,11 +6,10 @@ Reads what Claude Code writes; installing and removing a plugin is Claude Code's
 import json
 import os
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-NAME = "mem-lite"
 # Claude Code 2.1.329 and later refuse names that begin with "claude-".
-OLD_NAME = "claude-mem-lite"
+NAME = "mem-lite"
 
 
 class Plugin(NamedTuple):
@@ -32,11 +31,6 @@ class Plugin(NamedTuple):
             return f"claude plugin uninstall {self.plugin_id}"
         return f"claude plugin uninstall {self.plugin_id} --scope {self.scope}, in {self.project}"
 
-    @property
-    def renewal(self) -> str:
-        """The commands that put the plugin of today in its place."""
-        return f"{self.removal}, then claude plugin install {NAME}@{self.plugin_id.partition('@')[2]}"
-
 
 def enabled(claude_dir: str) -> Plugin | None:
     """Return our plugin if it is switched on for the user or for a project, None if it is not.
@@ -53,23 +47,6 @@ def enabled(claude_dir: str) -> Plugin | None:
         if switches.get(plugin.plugin_id):
             return plugin
     return None
-
-
-def standing(claude_dir: str, plugin: Plugin) -> Literal["listed", "renamed", "gone"]:
-    """Return what a plugin's marketplace has of its name; what cannot be looked up counts as listed.
-
-    Newer clients follow `renames` there, and then write the new name into the settings.
-    """
-    name, _, marketplace = plugin.plugin_id.partition("@")
-    place = _read(claude_dir, "plugins", "known_marketplaces.json").get(marketplace)
-    location = place.get("installLocation") if isinstance(place, dict) else None
-    catalog = _read(location, ".claude-plugin", "marketplace.json") if isinstance(location, str) else {}
-    plugins, renames = catalog.get("plugins"), catalog.get("renames")
-    if not isinstance(plugins, list) or name in [
-        each.get("name") for each in plugins if isinstance(each, dict)
-    ]:
-        return "listed"
-    return "renamed" if isinstance(renames, dict) and renames.get(name) else "gone"
 
 
 def _in_projects(claude_dir: str) -> Iterator[Plugin]:
@@ -91,7 +68,7 @@ def _switches(*path: str) -> dict[str, bool]:
 
 
 def _is_ours(plugin_id: str) -> bool:
-    return plugin_id.partition("@")[0] in {NAME, OLD_NAME}
+    return plugin_id.partition("@")[0] == NAME
 
 
 def _read(*path: str) -> dict[str, Any]:

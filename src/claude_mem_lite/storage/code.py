@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from peewee import JOIN, chunked, fn
 
 from claude_mem_lite.repository import work_of
+from claude_mem_lite.storage import facts
 from claude_mem_lite.storage.call_edges import ROWS, UNRESOLVED, id_of_place, other_columns
 from claude_mem_lite.storage.models import (
     CallEdge,
@@ -20,7 +21,6 @@ from claude_mem_lite.storage.models import (
     Observation,
     Session,
     SourceFile,
-    State,
     memory_database,
 )
 
@@ -365,13 +365,12 @@ def observations_after(project_dir: str, pk: int, *, limit: int) -> list[Observa
 
 def state(project_dir: str) -> dict[str, Any]:
     """Return what is noted of a project's code map."""
-    row = State.get_or_none(State.name == f"code map {project_dir}")
-    return dict(row.value) if row else {}
+    return facts.read(f"code map {project_dir}")
 
 
 def save_state(project_dir: str, value: Mapping[str, Any]) -> None:
     """Note something of a project's code map."""
-    State.insert(name=f"code map {project_dir}", value=dict(value)).on_conflict_replace().execute()
+    facts.write(f"code map {project_dir}", dict(value))
 
 
 def _in_file(table: Any, project_dir: str, path: str) -> Any:

@@ -19,3 +19,8 @@ def write(name: str, value: dict[str, Any]) -> None:
 def transaction() -> Any:
     """Return a context in which several changes are made, or none."""
     return memory_database.atomic()
+
+
+def snapshot() -> Any:
+    """Return a context in which everything that is read is of one moment, whoever writes meanwhile."""
+    return memory_database.atomic("DEFERRED")

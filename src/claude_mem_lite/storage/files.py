@@ -129,8 +129,6 @@ def forget_process(memory: str, queue: str) -> None:
     """Take out of copies of both databases what a process had in hand, and which rows have vectors."""
     with closing(connect(memory)) as connection:
         for table in ("observations", "sessions", "learnings", "function_map"):
-            columns = {column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")}
-            if "embedding_status" in columns:
-                connection.execute(f"UPDATE {table} SET embedding_status = 'pending'")  # noqa: S608  (ours)
+            connection.execute(f"UPDATE {table} SET embedding_status = 'pending'")  # noqa: S608  (ours)
     with closing(connect(queue)) as connection:
         connection.execute("UPDATE task SET claimed = 0")

@@ -1,9 +1,19 @@
-"""The first schema of claude-mem.db, and the SQL that gives tables full text and embeddings.
+"""The tables of claude-mem.db as they began, and the SQL that keeps full text and embeddings beside them.
 
-`migrations` applies it and all that came after.
+`migrations` applies this and all that came after.
 """
 
-TABLES = """
+# Of an observation or a session: who wrote its words, by which prompt, what still waits for Claude and why.
+# `tier` is the capture's priority, '' for what the user and the assistant said themselves; `upgrade` is
+# '', 'waiting' or 'error'; `batch` is "BATCH_ID/CUSTOM_ID" while a Message Batch has the capture; `retold`
+# is Claude's summary of a session up to observation `retold_pk`. Up to `learned_pk` its prompts, up to
+# `extracted_pk` Claude was asked what they teach.
+# The code map: each file as it was last read (`packed` holds what calls are resolved from), what became of
+# each function in which session, and where and how surely one calls another (`observation_id` says so last).
+# Learnings: the sessions and observations that support one, the code that it speaks of, and why it is not
+# told: it waits for the user (`quarantine`), something newer holds (`superseded_by`), the code has changed
+# (`stale`). `kin` are those of other projects that say the same.
+_TABLES = """
 CREATE TABLE sessions (
     pk INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -14,9 +24,28 @@ CREATE TABLE sessions (
     status TEXT NOT NULL DEFAULT 'active',
     summary TEXT,
     summarized_pk INTEGER NOT NULL DEFAULT 0,
-    observation_count INTEGER NOT NULL DEFAULT 0
+    observation_count INTEGER NOT NULL DEFAULT 0,
+    key_files TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(key_files)),
+    key_decisions TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(key_decisions)),
+    written_by TEXT NOT NULL DEFAULT 'local',
+    prompt_version TEXT,
+    retold TEXT,
+    retold_pk INTEGER NOT NULL DEFAULT 0,
+    upgrade TEXT NOT NULL DEFAULT '',
+    upgrade_attempts INTEGER NOT NULL DEFAULT 0,
+    upgrade_due TEXT NOT NULL DEFAULT '',
+    upgrade_note TEXT,
+    embedding_status TEXT NOT NULL DEFAULT 'pending',
+    learned_pk INTEGER NOT NULL DEFAULT 0,
+    extracted_pk INTEGER NOT NULL DEFAULT 0,
+    extraction TEXT NOT NULL DEFAULT '',
+    extraction_attempts INTEGER NOT NULL DEFAULT 0,
+    extraction_due TEXT NOT NULL DEFAULT '',
+    extraction_note TEXT
 );
 CREATE INDEX idx_session_project ON sessions(project_dir, last_event_at);
+CREATE INDEX idx_session_upgrade ON sessions(upgrade);
+CREATE INDEX idx_session_extraction ON sessions(extraction) WHERE extraction <> '';
 
 CREATE TABLE observations (
     pk INTEGER PRIMARY KEY,
@@ -31,10 +60,40 @@ CREATE TABLE observations (
     functions_changed TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(functions_changed)),
     tokens_raw INTEGER NOT NULL DEFAULT 0,
     tokens_compressed INTEGER NOT NULL DEFAULT 0,
-    created_at TEXT NOT NULL
+    created_at TEXT NOT NULL,
+    tier TEXT NOT NULL DEFAULT '',
+    written_by TEXT NOT NULL DEFAULT 'local',
+    prompt_version TEXT,
+    upgrade TEXT NOT NULL DEFAULT '',
+    upgrade_attempts INTEGER NOT NULL DEFAULT 0,
+    upgrade_due TEXT NOT NULL DEFAULT '',
+    upgrade_note TEXT,
+    batch TEXT,
+    embedding_status TEXT NOT NULL DEFAULT 'pending'
 );
-CREATE INDEX idx_obs_session ON observations(session_id);
+CREATE INDEX idx_obs_session ON observations(session_id, created_at);
 CREATE INDEX idx_obs_project ON observations(project_dir, created_at);
+CREATE INDEX idx_obs_upgrade ON observations(upgrade, upgrade_attempts, pk);
+CREATE INDEX idx_obs_writer ON observations(written_by, tier, pk);
+CREATE INDEX idx_obs_batch ON observations(batch) WHERE batch IS NOT NULL;
+CREATE TRIGGER observations_counted AFTER INSERT ON observations BEGIN
+    UPDATE sessions SET observation_count = observation_count + 1 WHERE id = new.session_id;
+END;
+CREATE TRIGGER observations_uncounted AFTER DELETE ON observations BEGIN
+    UPDATE sessions SET observation_count = observation_count - 1 WHERE id = old.session_id;
+END;
+
+CREATE TABLE source_files (
+    pk INTEGER PRIMARY KEY,
+    project_dir TEXT NOT NULL,
+    file_path TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    lines INTEGER NOT NULL,
+    error TEXT NOT NULL DEFAULT '',
+    packed BLOB NOT NULL,
+    updated_at TEXT NOT NULL,
+    UNIQUE (project_dir, file_path)
+);
 
 CREATE TABLE function_map (
     pk INTEGER PRIMARY KEY,
@@ -49,11 +108,31 @@ CREATE TABLE function_map (
     body_hash TEXT NOT NULL,
     decorators TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(decorators)),
     change_type TEXT NOT NULL DEFAULT 'new',
-    updated_at TEXT NOT NULL
+    updated_at TEXT NOT NULL,
+    embedding_status TEXT NOT NULL DEFAULT 'pending',
+    line INTEGER NOT NULL DEFAULT 0,
+    end_line INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX idx_fn_file ON function_map(project_dir, file_path);
 CREATE INDEX idx_fn_session ON function_map(session_id);
 CREATE INDEX idx_fn_change ON function_map(change_type);
+CREATE UNIQUE INDEX idx_fn_place ON function_map(project_dir, file_path, qualified_name);
+
+CREATE TABLE function_changes (
+    pk INTEGER PRIMARY KEY,
+    project_dir TEXT NOT NULL,
+    file_path TEXT NOT NULL,
+    qualified_name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    change_type TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    observation_id TEXT,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX idx_change_function ON function_changes(project_dir, qualified_name);
+CREATE INDEX idx_change_session ON function_changes(session_id);
+CREATE INDEX idx_change_file ON function_changes(project_dir, file_path);
 
 CREATE TABLE call_graph (
     pk INTEGER PRIMARY KEY,
@@ -69,10 +148,16 @@ CREATE TABLE call_graph (
     last_confirmed_at TEXT,
     source TEXT NOT NULL DEFAULT 'ast',
     session_id TEXT NOT NULL,
-    created_at TEXT NOT NULL
+    created_at TEXT NOT NULL,
+    level TEXT NOT NULL DEFAULT '',
+    shape TEXT NOT NULL DEFAULT '',
+    line INTEGER NOT NULL DEFAULT 0,
+    observation_id TEXT
 );
 CREATE INDEX idx_cg_caller ON call_graph(project_dir, caller_file, caller_function);
 CREATE INDEX idx_cg_callee ON call_graph(project_dir, callee_file, callee_function);
+CREATE UNIQUE INDEX idx_cg_pair
+    ON call_graph(project_dir, caller_file, caller_function, callee_file, callee_function);
 
 CREATE TABLE learnings (
     pk INTEGER PRIMARY KEY,
@@ -81,10 +166,20 @@ CREATE TABLE learnings (
     category TEXT NOT NULL,
     content TEXT NOT NULL,
     confidence REAL NOT NULL DEFAULT 0.5,
-    source_session_id TEXT NOT NULL,
+    times_seen INTEGER NOT NULL DEFAULT 1,
+    source_sessions TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(source_sessions)),
+    observations TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(observations)),
+    code TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(code)),
+    is_manual INTEGER NOT NULL DEFAULT 0,
     is_active INTEGER NOT NULL DEFAULT 1,
+    quarantine TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(quarantine)),
+    superseded_by TEXT,
+    stale TEXT NOT NULL DEFAULT '',
+    kin TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(kin)),
     created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL
+    updated_at TEXT NOT NULL,
+    seen_at TEXT NOT NULL,
+    embedding_status TEXT NOT NULL DEFAULT 'pending'
 );
 CREATE INDEX idx_learning_project ON learnings(project_dir, is_active, confidence);
 
@@ -99,16 +194,15 @@ CREATE TABLE event_log (
     tokens_out INTEGER,
     created_at TEXT NOT NULL
 );
-CREATE INDEX idx_log_session ON event_log(session_id);
+CREATE INDEX idx_log_session ON event_log(session_id, event_type);
 CREATE INDEX idx_log_type ON event_log(event_type);
 CREATE INDEX idx_log_time ON event_log(created_at);
+CREATE INDEX idx_log_type_time ON event_log(event_type, created_at);
 
-CREATE TRIGGER observations_counted AFTER INSERT ON observations BEGIN
-    UPDATE sessions SET observation_count = observation_count + 1 WHERE id = new.session_id;
-END;
-CREATE TRIGGER observations_uncounted AFTER DELETE ON observations BEGIN
-    UPDATE sessions SET observation_count = observation_count - 1 WHERE id = old.session_id;
-END;
+CREATE TABLE state (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL CHECK(json_valid(value))
+);
 """
 
 
@@ -127,59 +221,10 @@ CREATE TRIGGER {table}_fts_delete AFTER DELETE ON {table} BEGIN {delete} END;
 """
 
 
-# Claude's words in place of the local ones: who wrote, by which prompt, what still waits and why.
-# `tier` is the capture's priority, '' for what the user and the assistant said themselves; `upgrade` is
-# '', 'waiting' or 'error'; `batch` is "BATCH_ID/CUSTOM_ID" while a Message Batch has the capture; `retold`
-# is Claude's summary of a session up to observation `retold_pk`.
-WRITTEN_BY_CLAUDE = """
-ALTER TABLE observations ADD COLUMN tier TEXT NOT NULL DEFAULT '';
-ALTER TABLE observations ADD COLUMN written_by TEXT NOT NULL DEFAULT 'local';
-ALTER TABLE observations ADD COLUMN prompt_version TEXT;
-ALTER TABLE observations ADD COLUMN upgrade TEXT NOT NULL DEFAULT '';
-ALTER TABLE observations ADD COLUMN upgrade_attempts INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE observations ADD COLUMN upgrade_due TEXT NOT NULL DEFAULT '';
-ALTER TABLE observations ADD COLUMN upgrade_note TEXT;
-ALTER TABLE observations ADD COLUMN batch TEXT;
-CREATE INDEX idx_obs_upgrade ON observations(upgrade, upgrade_attempts, pk);
-CREATE INDEX idx_obs_writer ON observations(written_by, tier, pk);
-CREATE INDEX idx_log_type_time ON event_log(event_type, created_at);
-CREATE INDEX idx_obs_batch ON observations(batch) WHERE batch IS NOT NULL;
-
-ALTER TABLE sessions ADD COLUMN key_files TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(key_files));
-ALTER TABLE sessions ADD COLUMN key_decisions TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(key_decisions));
-ALTER TABLE sessions ADD COLUMN written_by TEXT NOT NULL DEFAULT 'local';
-ALTER TABLE sessions ADD COLUMN prompt_version TEXT;
-ALTER TABLE sessions ADD COLUMN retold TEXT;
-ALTER TABLE sessions ADD COLUMN retold_pk INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE sessions ADD COLUMN upgrade TEXT NOT NULL DEFAULT '';
-ALTER TABLE sessions ADD COLUMN upgrade_attempts INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE sessions ADD COLUMN upgrade_due TEXT NOT NULL DEFAULT '';
-ALTER TABLE sessions ADD COLUMN upgrade_note TEXT;
-CREATE INDEX idx_session_upgrade ON sessions(upgrade);
-
-CREATE TABLE state (
-    name TEXT PRIMARY KEY,
-    value TEXT NOT NULL CHECK(json_valid(value))
-);
-"""
-
-
-def without_full_text(table: str) -> str:
-    """Return the DDL that undoes `full_text`."""
-    triggers = "".join(f"DROP TRIGGER {table}_fts_{event};\n" for event in ("insert", "update", "delete"))
-    return f"{triggers}DROP TABLE {table}_fts;\n"
-
-
-def rebuilt(table: str) -> str:
-    """Return the statement that fills a full text index from its table."""
-    return f"INSERT INTO {table}_fts({table}_fts) VALUES ('rebuild');\n"  # noqa: S608  (a name of ours)
-
-
 def embedded(table: str, *columns: str) -> str:
-    """Return the DDL that keeps which model's vector a row has: "pending" once its text has changed."""
+    """Return the DDL that sets `embedding_status` to "pending" once a row's embedded text has changed."""
     changed = " OR ".join(f"old.{column} IS NOT new.{column}" for column in columns)
     return f"""
-ALTER TABLE {table} ADD COLUMN embedding_status TEXT NOT NULL DEFAULT 'pending';
 CREATE INDEX idx_{table}_embedding ON {table}(embedding_status, pk);
 CREATE TRIGGER {table}_unembedded AFTER UPDATE OF {", ".join(columns)} ON {table} WHEN {changed} BEGIN
     UPDATE {table} SET embedding_status = 'pending' WHERE pk = new.pk;
@@ -188,8 +233,13 @@ END;
 
 
 # What of each table is embedded; `storage.embeddings` puts the same columns together.
-EMBEDDED = (
-    embedded("observations", "title", "summary")
+FIRST_SCHEMA = (
+    _TABLES
+    + full_text("observations", "title", "summary", "detail", "files_touched")
+    + full_text("sessions", "summary", "key_decisions")
+    + full_text("learnings", "content")
+    + full_text("function_map", "qualified_name", "signature", "docstring")
+    + embedded("observations", "title", "summary")
     + embedded("sessions", "summary", "key_decisions")
     + embedded("learnings", "content")
     + embedded("function_map", "qualified_name", "signature", "docstring")

@@ -11,111 +11,7 @@ from contextlib import closing
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.connections import connect
-from claude_mem_lite.storage.first_schema import (
-    EMBEDDED,
-    TABLES,
-    WRITTEN_BY_CLAUDE,
-    embedded,
-    full_text,
-    rebuilt,
-    without_full_text,
-)
-
-# The code map: each file as it was last read (`packed` holds what calls are resolved from), what became of
-# each function in which session, and where and how surely one calls another (`observation_id` says so last).
-_CODE_MAP = """
-ALTER TABLE function_map ADD COLUMN line INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE function_map ADD COLUMN end_line INTEGER NOT NULL DEFAULT 0;
-CREATE UNIQUE INDEX idx_fn_place ON function_map(project_dir, file_path, qualified_name);
-
-CREATE TABLE source_files (
-    pk INTEGER PRIMARY KEY,
-    project_dir TEXT NOT NULL,
-    file_path TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    lines INTEGER NOT NULL,
-    error TEXT NOT NULL DEFAULT '',
-    packed BLOB NOT NULL,
-    updated_at TEXT NOT NULL,
-    UNIQUE (project_dir, file_path)
-);
-
-CREATE TABLE function_changes (
-    pk INTEGER PRIMARY KEY,
-    project_dir TEXT NOT NULL,
-    file_path TEXT NOT NULL,
-    qualified_name TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    signature TEXT NOT NULL,
-    change_type TEXT NOT NULL,
-    session_id TEXT NOT NULL,
-    observation_id TEXT,
-    created_at TEXT NOT NULL
-);
-CREATE INDEX idx_change_function ON function_changes(project_dir, qualified_name);
-CREATE INDEX idx_change_session ON function_changes(session_id);
-
-ALTER TABLE call_graph ADD COLUMN level TEXT NOT NULL DEFAULT '';
-ALTER TABLE call_graph ADD COLUMN shape TEXT NOT NULL DEFAULT '';
-ALTER TABLE call_graph ADD COLUMN line INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE call_graph ADD COLUMN observation_id TEXT;
-CREATE UNIQUE INDEX idx_cg_pair
-    ON call_graph(project_dir, caller_file, caller_function, callee_file, callee_function);
-"""
-
-# What a session's context asks for: the newest of a session, of a file, and what it was shown.
-_CONTEXT = """
-DROP INDEX idx_obs_session;
-CREATE INDEX idx_obs_session ON observations(session_id, created_at);
-DROP INDEX idx_log_session;
-CREATE INDEX idx_log_session ON event_log(session_id, event_type);
-CREATE INDEX idx_change_file ON function_changes(project_dir, file_path);
-"""
-
-# Learnings as they evolve: the sessions and observations that support one, the code that it speaks of, and
-# why it is not told: it waits for the user (`quarantine`), something newer holds (`superseded_by`), the code
-# has changed (`stale`). `kin` are those of other projects that say the same. Of a session: up to which
-# observation its prompts (`learned_pk`) and Claude (`extracted_pk`) were asked, and if Claude's answer waits.
-_LEARNED = """
-CREATE TABLE learnings_now (
-    pk INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    project_dir TEXT,
-    category TEXT NOT NULL,
-    content TEXT NOT NULL,
-    confidence REAL NOT NULL DEFAULT 0.5,
-    times_seen INTEGER NOT NULL DEFAULT 1,
-    source_sessions TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(source_sessions)),
-    observations TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(observations)),
-    code TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(code)),
-    is_manual INTEGER NOT NULL DEFAULT 0,
-    is_active INTEGER NOT NULL DEFAULT 1,
-    quarantine TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(quarantine)),
-    superseded_by TEXT,
-    stale TEXT NOT NULL DEFAULT '',
-    kin TEXT NOT NULL DEFAULT '[]' CHECK(json_valid(kin)),
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL,
-    seen_at TEXT NOT NULL
-);
-INSERT INTO learnings_now
-    (pk, id, project_dir, category, content, confidence, source_sessions, is_active, created_at, updated_at,
-     seen_at)
-SELECT pk, id, project_dir, category, content, confidence, json_array(source_session_id), is_active,
-    created_at, updated_at, updated_at
-FROM learnings;
-DROP TABLE learnings;
-ALTER TABLE learnings_now RENAME TO learnings;
-CREATE INDEX idx_learning_project ON learnings(project_dir, is_active, confidence);
-
-ALTER TABLE sessions ADD COLUMN learned_pk INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE sessions ADD COLUMN extracted_pk INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE sessions ADD COLUMN extraction TEXT NOT NULL DEFAULT '';
-ALTER TABLE sessions ADD COLUMN extraction_attempts INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE sessions ADD COLUMN extraction_due TEXT NOT NULL DEFAULT '';
-ALTER TABLE sessions ADD COLUMN extraction_note TEXT;
-CREATE INDEX idx_session_extraction ON sessions(extraction) WHERE extraction <> '';
-"""
+from claude_mem_lite.storage.first_schema import FIRST_SCHEMA
 
 # The folders of each project, and the branch that a session was on last, an observation when it was made.
 _PROJECTS = """
@@ -233,28 +129,11 @@ ALTER TABLE sessions DROP COLUMN extraction_due;
 ALTER TABLE sessions DROP COLUMN extraction_note;
 """
 
+# Files of the first day of development, with so many steps or fewer, are not brought up to date.
+TOO_OLD = 7
 MIGRATIONS: tuple[str, ...] = (
-    TABLES + full_text("observations", "title", "summary", "detail") + full_text("sessions", "summary"),
-    WRITTEN_BY_CLAUDE
-    + without_full_text("sessions")
-    + full_text("sessions", "summary", "key_decisions")
-    + rebuilt("sessions"),
-    EMBEDDED
-    + full_text("learnings", "content")
-    + full_text("function_map", "qualified_name", "signature", "docstring"),
-    # Paths are found by their words too.
-    without_full_text("observations")
-    + full_text("observations", "title", "summary", "detail", "files_touched")
-    + rebuilt("observations"),
-    _CODE_MAP,
-    _CONTEXT,
-    without_full_text("learnings")
-    + _LEARNED
-    + embedded("learnings", "content")
-    + full_text("learnings", "content")
-    + rebuilt("learnings"),
-    # Rows from before its index were not in it, and to change such a row breaks the index.
-    rebuilt("function_map"),
+    *[""] * TOO_OLD,
+    FIRST_SCHEMA,
     _PROJECTS,
     _STATE,
     _FAILED_CALLS,
@@ -271,7 +150,7 @@ def migrate() -> int:
     Several processes may call this at once: each step is taken by whoever holds the write lock.
 
     Raises:
-        ClaudeMemError: the file belongs to another program or to a newer version of this one.
+        ClaudeMemError: the file belongs to another program, or to a version too old or newer than this one.
     """
     config.refuse_foreign_memory()
     with closing(connect(config.memory_path(), mode="rwc", timeout_s=30)) as connection:
@@ -284,9 +163,12 @@ def migrate() -> int:
 
 
 def is_outdated() -> bool:
-    """Tell whether claude-mem.db is there with an older schema. Raises: ClaudeMemError when it is newer."""
+    """Tell whether claude-mem.db is there with an older schema.
+
+    Raises: ClaudeMemError when it is newer, or too old.
+    """
     version = schema()
-    _refuse_newer(version)
+    _refuse_unknown(version)
     return 0 <= version < len(MIGRATIONS)
 
 
@@ -301,10 +183,15 @@ def schema() -> int:
         return -1  # damaged: who reads it next says so
 
 
-def _refuse_newer(version: int) -> None:
+def _refuse_unknown(version: int) -> None:
+    found = f"{config.memory_path()} has schema {version}, this version knows {len(MIGRATIONS)}"
     if version > len(MIGRATIONS):
-        found = f"{config.memory_path()} has schema {version}, this version knows {len(MIGRATIONS)}"
         raise ClaudeMemError(f"{found}: upgrade claude-mem-lite.")
+    if 0 < version <= TOO_OLD:
+        raise ClaudeMemError(
+            f"{found} and none before {TOO_OLD + 1}: run claude-mem up of a version of 22 to 25 November 2026"
+            " once, then upgrade again"
+        )
 
 
 def _step(connection: sqlite3.Connection) -> bool:
@@ -312,15 +199,16 @@ def _step(connection: sqlite3.Connection) -> bool:
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        _refuse_newer(version)
+        _refuse_unknown(version)
         if version < 0:
             raise sqlite3.DatabaseError(f"schema {version}")
         if version == len(MIGRATIONS):
             return False
-        for statement in _statements(MIGRATIONS[version]):
+        step = version or TOO_OLD
+        for statement in _statements(MIGRATIONS[step]):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {config.MEMORY_APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute(f"PRAGMA user_version = {step + 1}")
         connection.execute("COMMIT")
         return True
     finally:

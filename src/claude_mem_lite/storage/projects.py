@@ -10,6 +10,7 @@ from typing import Any
 
 from claude_mem_lite import config, repository, settings
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.storage import facts
 from claude_mem_lite.storage.models import PendingEvent, ProjectFolder, State, memory_database
 
 _MEMORY = ("sessions", "observations", "learnings", "function_changes", "retired_names", "failed_calls")
@@ -90,9 +91,7 @@ def _take_over(folder: str, project: str, known: str) -> None:
         join(project, known)
         return
     join(known, folder)
-    State.insert(
-        name=MOVED, value={"from": known, "to": folder, "at": inbox.utc_now()}
-    ).on_conflict_replace().execute()
+    facts.write(MOVED, {"from": known, "to": folder, "at": inbox.utc_now()})
 
 
 def join(old: str, new: str) -> dict[str, int]:
@@ -168,8 +167,7 @@ def all_projects() -> list[dict[str, Any]]:
 
 def moved() -> dict[str, str]:
     """Return what was noted of the project that was moved last: `from`, `to` and `at`; {} for none."""
-    row = State.get_or_none(State.name == MOVED)
-    return dict(row.value) if row else {}
+    return facts.read(MOVED)
 
 
 def _same(folder: str, key: str) -> list[str]:

@@ -193,10 +193,10 @@ def redactions() -> int:
     return int(PendingEvent.select(fn.SUM(text - gone)).scalar() or 0) // len(mark)
 
 
-def last_errors(limit: int = 5) -> list[PendingEvent]:
+def last_errors() -> list[PendingEvent]:
     """Return the newest events in error, but for lost ones."""
     failed = PendingEvent.select().where((PendingEvent.status == "error") & (PendingEvent.event_name != ""))
-    return list(failed.order_by(PendingEvent.seq.desc()).limit(limit))
+    return list(failed.order_by(PendingEvent.seq.desc()).limit(5))
 
 
 # --- sessions --------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def known_session(session_id: str) -> Session:
 
 
 def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
-    """Return the session of a project (None: of any) whose id starts with `prefix`, of at least 6 characters.
+    """Return the session of a project (None: of any) with this id, or this beginning of 6 characters or more.
 
     Raises:
         UnknownIdError: there is none, or more than one.
@@ -253,8 +253,10 @@ def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
     rows = Session.select().where((Session.id >= prefix) & (Session.id < prefix + "\uffff"))
     if project_dir is not None:
         rows = rows.where(Session.project_dir == project_dir)
-    found = list(rows.limit(2)) if len(prefix) >= MIN_ID_PREFIX else []
-    if len(found) != 1:
+    found = list(rows.order_by(Session.id).limit(2))
+    if found and found[0].id == prefix:
+        return found[0]
+    if len(found) != 1 or len(prefix) < MIN_ID_PREFIX:
         where = f" in {project_dir}" if project_dir is not None else ""
         raise UnknownIdError(
             f"{prefix!r}: no observation and no session{where} has this id; search shows the ids"
@@ -300,13 +302,13 @@ def observations_of(session_id: str) -> list[Observation]:
     return list(rows.order_by(Observation.created_at, Observation.pk))
 
 
-def neighbours(row: Observation, *, each_way: int = 3) -> tuple[list[Observation], list[Observation]]:
-    """Return what came before and after an observation in its session, both oldest first."""
+def neighbours(row: Observation) -> tuple[list[Observation], list[Observation]]:
+    """Return the three observations before and after one in its session, both oldest first."""
     rows = Observation.select().where(
         (Observation.session == row.session_id) & (Observation.project_dir == row.project_dir)
     )
-    before = rows.where(Observation.pk < row.pk).order_by(Observation.pk.desc()).limit(each_way)
-    after = rows.where(Observation.pk > row.pk).order_by(Observation.pk).limit(each_way)
+    before = rows.where(Observation.pk < row.pk).order_by(Observation.pk.desc()).limit(3)
+    after = rows.where(Observation.pk > row.pk).order_by(Observation.pk).limit(3)
     return list(before)[::-1], list(after)
 
 

@@ -12,8 +12,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from peewee import DatabaseError
-
 from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
@@ -197,18 +195,6 @@ def count(kind: Kind, project_dir: str | None = None, *, since: str = "", until:
     where, parameters = _within(kind, Scope(project_dir=project_dir, since=since, until=until))
     query = f"SELECT count(*) FROM {_SOURCES[kind].table} AS t WHERE {where}"
     return int(memory_database.execute_sql(query, parameters).fetchone()[0])
-
-
-def broken_indexes() -> list[str]:
-    """Return the tables whose full text index is not what they have; the memory is open for writing."""
-    broken = []
-    for source in _SOURCES.values():
-        index = f"{source.table}_fts"
-        try:
-            memory_database.execute_sql(f"INSERT INTO {index}({index}, rank) VALUES ('integrity-check', 1)")
-        except DatabaseError:
-            broken.append(source.table)
-    return broken
 
 
 def sample(kind: Kind, project_dir: str | None, *, one_in: int) -> list[Row]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from claude_mem_lite.storage import facts
 from claude_mem_lite.storage.models import State, memory_database
 from claude_mem_lite.sync import records, rows, triggers
 from claude_mem_lite.sync.records import NEVER, RULES, Record
@@ -39,7 +40,7 @@ class Counters:
 
     def save(self) -> None:
         """Write it, as part of the transaction."""
-        State.insert(name=_STATE, value=asdict(self)).on_conflict_replace().execute()
+        facts.write(_STATE, asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,12 @@ class Forgotten:
     digest: str
 
 
-def transaction() -> Any:
-    """Return a context in which nobody else writes, and everything is written or nothing."""
-    return memory_database.atomic()
-
-
 def counters(machine: str) -> Counters:
     """Return where a machine stands; to one that this memory does not know everything is new."""
-    row = State.get_or_none(State.name == _STATE)
-    if row is not None and row.value["machine"] == machine:
+    known = facts.read(_STATE)
+    if known.get("machine") == machine:
         triggers.install()
-        return Counters(**row.value)
+        return Counters(**known)
     forget_machine()
     triggers.install()
     triggers.note_all()

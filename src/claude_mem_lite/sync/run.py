@@ -15,6 +15,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget import purge, store
 from claude_mem_lite.forget.wanted import Wanted
+from claude_mem_lite.storage import facts
 from claude_mem_lite.sync import cards, segments, setup, signing
 from claude_mem_lite.sync import log as changes
 from claude_mem_lite.sync.hubs import Hub, hub_at
@@ -40,7 +41,7 @@ def begin(address: str, *, name: str, code: str = "") -> Setup:
         raise ClaudeMemError("a hub is set up already: claude-mem sync leave comes first")
     hub_at(address).create()
     chosen = setup.Setup(address, signing.ensure(), name, code or signing.new_code())
-    with changes.transaction():
+    with facts.transaction():
         changes.counters(chosen.machine).save()
     setup.save(chosen)
     return chosen
@@ -52,7 +53,7 @@ def leave(*, erase: bool) -> None:
     if erase:
         hub = hub_at(chosen.hub)
         hub.publish({}, [name for name in hub.names() if name.startswith(f"{chosen.machine}/")])
-    with changes.transaction():
+    with facts.transaction():
         changes.forget_machine()
     setup.delete()
     if not setup.is_set_up(setup.TEAM):
@@ -73,7 +74,7 @@ def sync(*, paused: Callable[[], AbstractContextManager[list[str]]]) -> Outcome:
 def to_send() -> Iterator[str]:
     """Yield every line that a sync would send now; nothing is changed. Raises: ClaudeMemError."""
     chosen = _chosen()
-    with changes.transaction() as undone:
+    with facts.transaction() as undone:
         now = changes.counters(chosen.machine)
         changes.capture(now)
         after = 0 if now.must_compact else now.pushed
@@ -132,14 +133,14 @@ def _sync(
     known, outcome.refused = machines(hub, names, chosen.code)
     parsed = sorted(filter(None, map(Name.of, names)))
     own = [name for name in parsed if name.machine == chosen.machine]
-    with changes.transaction():
+    with facts.transaction():
         now = changes.counters(chosen.machine)
         now.save()
     if not _is_as_left(now, own):
         public = signing.public_key()
         for name in own:
             _pull(hub, name, public, chosen.machine, outcome)
-        with changes.transaction():
+        with facts.transaction():
             now = changes.counters(chosen.machine)
             now.must_compact = True
             now.save()
@@ -188,7 +189,7 @@ def _pull(  # noqa: PLR0913  (what is read, by whom)
         outcome.refused.append(f"{name} waits for the file before it")
         return False
     is_own = name.machine == machine
-    with changes.transaction():
+    with facts.transaction():
         now = changes.counters(machine)
         changes.capture(now)
         projects = Projects.read()
@@ -220,7 +221,7 @@ def _forget(machine: str, outcome: Outcome, paused: Callable[[], AbstractContext
         outcome.refused += problems
         outcome.forgotten = len(here)
     if doomed:
-        with changes.transaction():
+        with facts.transaction():
             changes.drop_doomed()
             now = changes.counters(machine)
             now.must_compact = True
@@ -230,7 +231,7 @@ def _forget(machine: str, outcome: Outcome, paused: Callable[[], AbstractContext
 def _push(chosen: Setup, hub: Hub, own: list[Name], has_card: bool, outcome: Outcome) -> None:  # noqa: FBT001
     """Publish what is new, or everything anew where something was forgotten; then drop older generations."""
     while True:
-        with changes.transaction():
+        with facts.transaction():
             now = changes.counters(chosen.machine)
             changes.capture(now)
             if now.must_compact or len(now.published) > _MOST_SEGMENTS:
@@ -251,7 +252,7 @@ def _push(chosen: Setup, hub: Hub, own: list[Name], has_card: bool, outcome: Out
         if added or dropped:
             hub.publish(added, dropped)
         if found:
-            with changes.transaction():
+            with facts.transaction():
                 again = changes.counters(chosen.machine)
                 again.published += numbers
                 again.save()

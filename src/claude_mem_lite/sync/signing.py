@@ -20,18 +20,14 @@ except ImportError as _error:
 _CODE_BYTES = 16
 
 
-def create() -> str:
-    """Make this machine's key, in a file of the user's alone; return the machine's id."""
-    config.ensure_home()
-    private = Ed25519PrivateKey.generate()
-    with open(os.open(_path(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(private.private_bytes_raw().hex().encode())
-    return machine_of(public_key())
-
-
 def ensure() -> str:
-    """Make this machine's key unless it has one; return the machine's id."""
-    return machine_of(public_key()) if os.path.exists(_path()) else create()
+    """Make this machine's key unless it has one, in a file of the user's alone; return the machine's id."""
+    if not os.path.exists(_path()):
+        config.ensure_home()
+        private = Ed25519PrivateKey.generate()
+        with open(os.open(_path(), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+            file.write(private.private_bytes_raw().hex().encode())
+    return machine_of(public_key())
 
 
 def delete() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage import DatabaseError
+from claude_mem_lite.storage import DatabaseError, facts
 from claude_mem_lite.storage.models import memory_database
 from claude_mem_lite.upkeep import lines, store
 
@@ -35,7 +35,7 @@ class TakenIn:
 def export(project_dir: str | None) -> Iterator[str]:
     """Yield the lines of an export, of a project or of everything (None), as of one moment."""
     yield line(lines.Head().model_dump())
-    with store.snapshot():
+    with facts.snapshot():
         for kind, model in lines.KINDS.items():
             names = [name for name in model.model_fields if name != "kind"]
             for row in store.rows(kind, project_dir):

@@ -140,6 +140,7 @@ class Guard(_Line):
     needs: list[Word] = []
     allowed: list[Word] = []
     files: list[Path] = []
+    texts: list[Word] = []
 
 
 class Learning(_Line):

@@ -25,9 +25,6 @@ class Limits:
     logs_before: str
     keep_raw: int = 0
     most_bytes: int = 0
-    with_events: bool = True
-    with_log_entries: bool = True
-    with_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +51,9 @@ def prunable(within: Limits) -> Pruned:
     """Return what `prune` would take out."""
     before = within.events_before
     return Pruned(
-        pruning.prunable(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
-        if within.with_events
-        else 0,
-        queries.count_prunable_log(before=before) if within.with_log_entries else 0,
-        len(logs.closed_before(inbox.unix_time(within.logs_before))) if within.with_files else 0,
+        pruning.prunable(before=before, keep=within.keep_raw, most_bytes=within.most_bytes),
+        queries.count_prunable_log(before=before),
+        len(logs.closed_before(inbox.unix_time(within.logs_before))),
         len(_broken_spool(within)),
     )
 
@@ -69,11 +64,9 @@ def prune(within: Limits) -> Pruned:
     for path in broken:
         os.unlink(path)
     return Pruned(
-        pruning.prune(before=before, keep=within.keep_raw, most_bytes=within.most_bytes)
-        if within.with_events
-        else 0,
-        queries.prune_log(before=before) if within.with_log_entries else 0,
-        logs.prune(before=inbox.unix_time(within.logs_before)) if within.with_files else 0,
+        pruning.prune(before=before, keep=within.keep_raw, most_bytes=within.most_bytes),
+        queries.prune_log(before=before),
+        logs.prune(before=inbox.unix_time(within.logs_before)),
         len(broken),
     )
 
@@ -84,7 +77,7 @@ def _broken_spool(within: Limits) -> list[str]:
     oldest = {spool.BROKEN: before, spool.HALF: min(before, given_up)}
     return [
         path
-        for path in (spool.files() if within.with_events else [])
+        for path in spool.files()
         for end, then in oldest.items()
         if path.endswith(end) and os.path.isfile(path) and os.path.getmtime(path) < then
     ]

@@ -3,7 +3,6 @@
 A row that is there already, by its id or, without one, by all of it, is left as it is.
 """
 
-import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +19,6 @@ from claude_mem_lite.storage.models import (
     LogEntry,
     Observation,
     Session,
-    memory_database,
 )
 from claude_mem_lite.storage.queries import UnknownIdError
 from claude_mem_lite.storage.rewrites import GONE
@@ -30,16 +28,6 @@ _KEYS = {
     "finding": ("event_id",),
     "call": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
 }
-
-
-@contextlib.contextmanager
-def snapshot() -> Iterator[None]:
-    """Have all that is read in here be of one moment."""
-    memory_database.execute_sql("BEGIN")
-    try:
-        yield
-    finally:
-        memory_database.execute_sql("COMMIT")
 
 
 def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
