@@ -152,6 +152,8 @@ RULES = [
     ("no emoji in commit messages", "git commit -m '✨ x'", "git commit -m x"),
     ("commit as feat:, fix: or docs:", "git commit -m 'chore: x'", "git commit -m 'fix: x'"),
     ("Don't create new .md files", "echo x > /repo/NOTES.md", "edit README.md"),
+    ("never use npm", "npm ci", "npm --version"),
+    ("leave .env alone, never edit it", "rm .env", "git restore --staged .env"),
 ]  # fmt: skip
 
 
@@ -199,6 +201,8 @@ TEXTS = [
     ("statt axios nehmen wir fetch", "a.ts", "", "import a from 'axios'", True),
     ("no # type-ignore comments", "a.py", "", "a = b  # type-ignore", True),
     ("print は禁止です", "a.py", "", "x", False),
+    ("Never use `any` in TypeScript", "a.ts", "", "a = 'any'  // any", False),
+    ("never use eval()", "a.py", "", "model.eval()", False),
 ]
 
 

@@ -6,6 +6,7 @@ comes of a rule's text stands in `learnings.guarding`.
 
 from __future__ import annotations
 
+import builtins
 import os.path
 from itertools import pairwise
 
@@ -24,6 +25,7 @@ REMIND, ASK = "remind", "ask"
 BRANCH = "branch:"  # before the name of a branch that is committed or pushed to
 NEW, OLD = "new:", "old:"  # before a glob of files that are not to be created, and not changed once there
 BUT = "!"  # before a glob of files that are taken out
+ANY = "*"  # of `needs`: any operand
 READER = "| "  # before the programs that a command's output is not to be piped into
 SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
 _SHORT_CHARS = 5  # of short options together
@@ -38,6 +40,7 @@ _EDITS = (
 )
 _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _ALIASES = {"i": "install"}  # of sub-commands
+_ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # what does nothing
 _COMMENTS = ("//", "#", "*", "/*", "--")
 # The short options of long ones, where they mean the same: by program, or program and sub-command.
 LONG_OPTIONS = {
@@ -164,10 +167,10 @@ class Guard:
     """What a rule forbids or demands of a tool call, and whether Claude is reminded or the user asked.
 
     A call of one of `commands` (program and sub-command, "*" for any) breaks it: any, or one with a word of
-    `without`, or one that lacks a word of `needs` ("-n|--name": either); not one that is run by one of
-    `allowed`. So does a change of one of `files` (globs, relative to the work tree; "!glob": not these), with
-    `texts` one that adds any of these ("key*": what begins so), and a commit whose subject `message` does not
-    match.
+    `without`, or one that lacks a word of `needs` ("-n|--name": either, "*": any operand); not one that is
+    run by one of `allowed`. So does a change of one of `files` (globs, relative to the work tree; "!glob":
+    not these), with `texts` one that adds any of these ("key*": what begins so), and a commit whose subject
+    `message` does not match.
     """
 
     def __init__(self, mode: str = REMIND, message: str = "", **lists: Iterable[str]) -> None:
@@ -189,11 +192,13 @@ class Guard:
         if self.texts:
             told = [f"{' or '.join(self.texts)} added" + (f" to {', '.join(changed)}" if changed else "")]
         told += [f"a new {', '.join(created)}"] if created else []
-        told += [f"not in {each.removeprefix(BUT)}" for each in self.files if each.startswith(BUT)]
+        if spared := [each.removeprefix(BUT) for each in self.files if each.startswith(BUT)]:
+            told.append(f"not in {', '.join(spared)}")
         if self.message:
             told.append(f"a commit whose subject does not match {self.message}")
         words = [f"with {' or '.join(self.without)}"] if self.without else []
-        words += [f"without {' and '.join(self.needs)}".replace("|", " or ")] if self.needs else []
+        needed = " and ".join(self.needs).replace("|", " or ").replace(ANY, "operands")
+        words += [f"without {needed}"] if needed else []
         told += [f"{command} {' or '.join(words)}".rstrip() for command in self.commands]
         return "; ".join(told)
 
@@ -223,6 +228,8 @@ class Guard:
         )
 
     def _breaks(self, asked: str, command: Command) -> bool:
+        if command.words[-1] in _ASKING or command.words[1:] in _ASKING_SHORT:
+            return False
         if not self.without and not self.needs:
             return True
         return any(_has(command, word, asked) for word in self.without) or not all(
@@ -296,6 +303,8 @@ def _is_call_of(asked: str, words: Sequence[str]) -> bool:
 def _has(command: Command, word: str, asked: str) -> bool:
     """Tell whether a call has an option, an operand, or a text with that word in it."""
     words = command.words[1:]
+    if word == ANY:
+        return len(command.operands) >= len(asked.split())
     if word.startswith(READER):
         return command.reader in word.split()
     if word.startswith(BRANCH):
@@ -359,12 +368,21 @@ def _times(text: str, told: str) -> int:
     wanted = text[:-1] if is_start else text
     wanted, told = (wanted.casefold(), told.casefold()) if text.isupper() else (wanted, told)
     if wanted.isidentifier() and not text.isupper():
-        told = "\n".join(line for line in told.splitlines() if not line.lstrip().startswith(_COMMENTS))
+        told = "\n".join(_code(line) for line in told.splitlines() if not line.lstrip().startswith(_COMMENTS))
     found = 0
     for before, after in pairwise(told.split(wanted)):
         is_cut = _goes_on(before[-1:]) and _goes_on(wanted[0])
+        is_cut |= before[-1:] == "." and wanted[-1] == "(" and hasattr(builtins, wanted[:-1])  # a method
         found += not is_cut and (is_start or not (_goes_on(wanted[-1]) and _goes_on(after[:1])))
     return found
+
+
+def _code(line: str) -> str:
+    """Return a line without its strings and the comment at its end."""
+    for quote in "\"'`":
+        parts = line.split(quote)
+        line = f"{quote}{quote}".join(parts[::2]) if len(parts) % 2 else line
+    return line.partition("//")[0].partition(" # ")[0]
 
 
 def _goes_on(sign: str) -> bool:

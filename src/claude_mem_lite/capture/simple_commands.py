@@ -30,7 +30,7 @@ _WRAPPERS = {
     "python -m": "", "mise exec": "", "dotenv run": "",
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
-_INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "source", "."}
+_INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "php", "source", "."}
 _RUNNING = _INTERPRETERS | {"pnpm", "yarn", "bun"}  # a script, or what a package has installed
 _NO_FILES = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 # Programs that change the files they are given, and those that edit them where an option says so.
@@ -82,6 +82,7 @@ class Command:
         program, operands = self.program, list(self.operands)
         if program == "git" and (sub := next((word for word in operands[:2] if word in _CHANGING_GIT), "")):
             program, operands = sub, operands[operands.index(sub) + 1 :]
+            operands = [] if {"--staged", "--cached"} & {*self.words} else operands  # of the index
             if sub == "checkout":
                 operands = list(self.words[self.words.index("--") + 1 :]) if "--" in self.words else []
         if program in _CHANGING_ALL:
@@ -305,7 +306,9 @@ def bare_name(program: str) -> str:
 
 
 def _is_in_place(word: str) -> bool:
-    return word.startswith(("--in-place", "--inplace")) or (word[:1] == "-" != word[1:2] and "i" in word)
+    return word.startswith(("--in-place", "--inplace")) or (
+        word[:1] == "-" != word[1:2] and word[1:2] not in {"M", "I"} and "i" in word
+    )
 
 
 def _is_assignment(word: str) -> bool:
