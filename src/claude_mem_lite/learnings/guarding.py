@@ -18,7 +18,7 @@ from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Learning
 
-_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer", re.IGNORECASE)
+_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line", re.IGNORECASE)
 _SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
 # Where something may be after all: what is named next.
 _EXCEPT = re.compile(
@@ -40,11 +40,9 @@ _EDITS_IT = re.compile(
 )
 _PASSIVE = re.compile(r"(?<!\w)(?:is|are|be|get|gets|sind|wird|werden|est|sont|son)(?!\w)", re.IGNORECASE)
 _IN_TESTS = re.compile(r"(?i)\b(?:in|dans|en) (?:(?:the|our|unit|los|las|les) )*(?:tests?|specs?)\b")
-_TESTS = ("*test*", "*Test*", "*.spec.*", "*_spec.*")
 # Where code is only spoken of, but for a rule about words.
 _PROSE = (f"{BUT}*.md", f"{BUT}*.mdx", f"{BUT}*.rst", f"{BUT}*.adoc")
 _OF_WORDS = re.compile(r"(?i)[\"“”]|://|\b(?:docs|doku|readme|markdown|prose|words?|phrases?|links?|urls?)\b")
-_THROUGH = re.compile(r"\W*(?:through|via|with|using|in|per|über|mit|par|avec|con|por)\W*", re.IGNORECASE)
 _ON_BRANCHES = ("commit", "push", "rebase", "merge")
 _ALSO = {"git rebase": "git pull --rebase", "apt": "apt-get"}  # the same under another name
 _SHELLS = ("bash", "sh", "zsh")
@@ -240,7 +238,8 @@ def _take_replaced(guard: Guard, words: Iterable[str], seen: Seen) -> None:
         guard.commands.append(word)
         if word not in seen.programs:
             guard.commands += [f"* install {word}", f"* add {word}"]
-            guard.texts += [f"import {word}", f"from {word}", f"'{word}", f'"{word}']
+            guard.texts += [f"import {word}", f"from {word}", f'"{word}": "^']
+            guard.texts += [f"{says}{quote}{word}" for says in ("from ", "require(") for quote in "'\""]
 
 
 def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
@@ -249,8 +248,6 @@ def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
     `words` are plain ones that it turns down: they are code where it says in which files.
     """
     texts = [each for each in named if each.kind == "text" and each.is_forbidden]
-    if any(rule_words.RUN.search(each.before) for each in texts):
-        return []
     given = [re.sub(r"\.{3}|…", "*", each.words[0]) for each in texts]
     is_code = _scope(sentence, named) and not rule_words.EDIT.search(sentence)
     return given or [word for word in words if is_code and not word.endswith("s")]  # no idea: "no mocks"
@@ -268,7 +265,7 @@ def _scope(sentence: str, named: list[Thing]) -> list[str]:
     excepted = _excepted(sentence)
     scope = [each for each in files if f"{BUT}{each}" not in excepted] + rule_words.files_of(sentence)
     if not scope and not excepted and _IN_TESTS.search(sentence):
-        return list(_TESTS)
+        return ["*test*", "*Test*", "*.spec.*", "*_spec.*"]
     return [*(scope or ["*"] * len(excepted)), *excepted]
 
 
@@ -306,8 +303,8 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
         plain, own = plain[:at], [f"{READER}{' '.join(dict.fromkeys([*plain[at + 1 :], *_SHELLS]))}"]
     options = [each for each in rest if each.kind == "option"]
     needed = [each for each in _needed(options) if each not in own]
-    led = [each for each in rest if _THROUGH.fullmatch(command.before)]  # "no DROP TABLE through psql"
-    without = [each.words[0] for each in led or options if each.is_forbidden and each.kind != "file"]
+    is_led_to = rule_words.BY.fullmatch(command.before.lstrip())  # "no DROP TABLE through psql"
+    without = [each.words[0] for each in (rest if is_led_to else options) if each.is_forbidden]
     files = [each for each in rest if each.kind == "file"]
     line = " ".join(plain)
     if line == "git commit" and any(each.is_forbidden for each in (*files, command) if files):

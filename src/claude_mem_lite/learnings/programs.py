@@ -23,7 +23,7 @@ _USUAL = {
     "helm": "install upgrade", "brew": "", "apt": "", "apt-get": "", "mvn": "", "gradle": "", "rails": "",
     "eslint": "", "prettier": "", "chmod": "", "sed": "", "grep": "",
     "find": "", "awk": "", "head": "", "tail": "", "less": "", "kill": "", "pkill": "", "killall": "",
-    "artisan": "", "rake": "",
+    "artisan": "", "rake": "", "prisma": "db migrate", "aws": "", "gcloud": "", "systemctl": "restart",
     "rm": "", "mv": "", "cp": "", "cat": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "psql": "",
 }  # fmt: skip
 SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())

@@ -19,8 +19,7 @@ from claude_mem_lite.search.words import STOP_WORDS
 # "deed": what git does, said as a verb.
 Kind = Literal["command", "deed", "option", "file", "text"]
 
-# Programs that are words, too: alone they are none.
-_WORDS = STOP_WORDS | set("git go make find head tail less kill".split())  # noqa: SIM905
+_WORDS = STOP_WORDS | {"git", "go", "make", "find", "head", "tail", "less", "kill"}  # alone no programs
 _LITTLE = STOP_WORDS | set(
     """again al any anymore anything au auf aux avec because binary bitte command con das de dem den der des
     die du el en es et ever here il im into la las le les los mit no not nur oder only or out over par
@@ -58,6 +57,7 @@ ASK = _any_of(
 USE = _any_of("use, using, take, run, prefer, nimm, nutze, verwende, prends, utilise*, usa, usar, utiliza*")
 RUN = _any_of("run, running, execute, call, start, invoke, ausführ*, führ*, lanc*, exécut*, ejecut*, corr*")
 BARE = _any_of("bare, raw, nacktes, nackte", end=r"\W*$")
+BY = _any_of("with, via, through, using, in, mit, über, avec, par, con, por, per", end=r"\W*$")
 _GIVES_UP = _any_of(
     """replace, replaces, over, drop, dropped, from, no longer use, stopped using, left, ersetze, von,
     nicht mehr, remplac*, plus, reemplaza*, ya no us*, niet meer"""
@@ -92,14 +92,14 @@ _LANGUAGES = {
     "yaml": "*.yaml *.yml", "notebook": "*.ipynb", "notebooks": "*.ipynb",
 }  # fmt: skip
 # Files that are hardly ever named by their names.
-_FILES_OF = {"migrations": ("migrations",), "lockfile": ("*.lock", "*-lock.*")}
+_FILES_OF = {name: (name,) for name in ("migrations", "node_modules")} | {"lockfile": ("*.lock", "*-lock.*")}
 
 _SENTENCE, _SCRIPTS = re.compile(r"(?<=[^\s.][.!?;])\s+"), r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _FULL_WIDTH = {ord(mark): f"{told} " for mark, told in zip("，、：。；！？", ",,:.;!?", strict=True)}
 _TOKEN = re.compile(
     r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
-    r"|(?P<capitals>\b[A-Z]{4,}(?:\s(?:[A-Z]{3,}\b|\*))*(?:\.{3}|…|s?(?![\w-]|\.\w)))"
-    r"|(?P<word>(?!/[A-Z]{4})(?:[^\s`\"“”,;()]|(?<=\w)\(\))+)"
+    r"|(?P<capitals>\b(?:TODO|FIXME|HACK|XXX|TRUNCATE|(?:SELECT|DROP|ALTER|DELETE|INSERT)(?:\s(?:[A-Z]{3,}\b|\*))+"
+    r"|[A-Z]{4,}(?=\.{3}|…))(?:\.{3}|…|s?(?![\w-]|\.\w)))|(?P<word>(?!/[A-Z]{4})(?:[^\s`\"“”,;()]|(?<=\w)\(\))+)"
 )
 _JOINS = re.compile(
     r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|nem|y|o|e|en|of|i|&|/|,)(?: d[eu])?[\s,(]*", re.IGNORECASE
@@ -114,6 +114,7 @@ BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w
 _DENIAL, _NEAR = _any_of("never, no, not, don't, do not, dont, cannot, can't, mustn't"), 3  # words
 _INSTALLS = re.compile(r"install(?:ier\w*|er|ez|es|ing)|instal(?:ar|es|a)")
 _SUB = re.compile(r"\.|\||--|\d+|[a-z][\w-]*(?::[a-z][\w-]*)+")  # 777, db:reset
+_GROUPS = frozenset("stash volume system image network migrate db remote submodule worktree pr mod".split())  # noqa: SIM905
 _VALUED = frozenset({"--context", "--profile", "--namespace", "--region", "--project", "--env", "--registry"})
 _OPTION, _PLAIN = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
 _FILE = re.compile(
@@ -180,7 +181,7 @@ def replaced(sentence: str) -> tuple[list[str], bool]:
     """Return the words (programs, libraries) that a sentence turns down, and whether for something else."""
     down: list[str] = []
     is_replaced = False
-    for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|\.\w)", sentence):
+    for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|[.:]\w)", sentence):
         word, before, after = token[0], sentence[: token.start()], sentence[token.end() :]
         if not _is_name(word) or BARE.search(before) or NOT.fullmatch(f"not {word}"):
             continue
@@ -245,8 +246,8 @@ def _judged(found: list[Thing]) -> list[Thing]:
 def _is_vague(clause: str) -> bool:
     """Tell whether another verb stands between a denial and a program: "never mix npm and …"."""
     between = _DENIAL.split(clause)[-1].split() if _DENIAL.search(clause) else []
-    is_sure = clause.endswith("(") or any(each.search(clause) for each in (USE, RUN, ASK, KEEP_OUT, _MANNER))
-    return bool(between) and not is_sure and _is_name(between[0])
+    is_sure = clause.endswith("(") or any(each.search(clause) for each in (USE, RUN, ASK, KEEP_OUT, BY))
+    return bool(between) and not is_sure and _is_name(between[0].lower())
 
 
 def _is_part(thing: Thing) -> bool:
@@ -257,18 +258,15 @@ def _is_part(thing: Thing) -> bool:
 
 def _is_forbidden_after(thing: Thing, *, is_last: bool) -> bool:
     """Tell whether the words after a thing forbid it: "… is not allowed", "… wird nicht geändert"."""
-    if _REPLACED.match(thing.after):
-        return True
-    head = BREAK.split(thing.after)[0]
-    if thing.kind == "command" and ASK.search(head):
+    head, *clauses = BREAK.split(thing.after)
+    if _REPLACED.match(thing.after) or (thing.kind == "command" and ASK.search(head)):
         return True
     denial = NOT.search(head)
     if denial and not INSTEAD.match(head, denial.start()):
         between = head[: denial.start()]
         if len(between.split()) <= _NEAR and not re.search(r"(?<!\w)(?:and|und|et|y)\s*$", between):
             return True
-    clauses = BREAK.split(thing.after)  # the last leads to the next thing
-    said = thing.after if is_last else ",".join([head, *clauses[1:-1]])
+    said = thing.after if is_last else ",".join([head, *clauses[:-1]])  # the last leads to the next thing
     is_kept = any(each.search(said) for each in (KEPT, KEEP_OUT))
     return thing.kind == "file" and bool(is_kept or (NOT.search(said) and EDIT.search(said)))
 
@@ -354,10 +352,12 @@ def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
 def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bool) -> tuple[str, ...]:
     """Return a program's name with its sub-commands and options, () where a word is no program."""
     words = [program] if program in seen.programs else []
-    for word in ["install" if _INSTALLS.fullmatch(each) else each for each in following if words]:
+    following = ["install" if _INSTALLS.fullmatch(each) else each for each in following]
+    for word, then in pairwise([*following, ""] if words else ()):
         is_script = words[-1] in {"run", "exec"} and _is_name(word)
         known = word in seen.programs[program] or (len(words) == 1 and word in SUBS) or is_script
-        known |= words[-1] == "|" or _SUB.fullmatch(word) is not None
+        is_own = _SUB.fullmatch(word) or (is_run and _is_name(word) and _OPTION.fullmatch(then))
+        known |= words[-1] == "|" or bool(is_own) or (words[-1] in _GROUPS and _is_name(word))
         known |= word in seen.programs and word not in _WORDS
         if not _OPTION.fullmatch(word) and not (known and len(words) <= _NEAR):
             break
