@@ -11,7 +11,7 @@ import os.path
 from itertools import pairwise
 
 from claude_mem_lite import config
-from claude_mem_lite.capture.simple_commands import Script, bare_name
+from claude_mem_lite.capture.simple_commands import LONG_OPTIONS, Script, bare_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,14 @@ BUT = "!"  # before a glob of files that are taken out
 ANY = "*"  # of `needs`: any operand
 READER = "| "  # before the programs that a command's output is not to be piped into
 SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
+_BY_GIT = (
+    "Merge branch ",
+    "Merge pull request ",
+    "Merge remote-",
+    'Revert "',
+    "fixup! ",
+    "squash! ",
+)  # subjects
 _SHORT_CHARS = 5  # of short options together
 # What of an event makes a `Call`, and what of each edit of a MultiEdit.
 _FIELDS = (
@@ -41,17 +49,7 @@ _EDITS = (
 _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _ALIASES = {"i": "install"}  # of sub-commands
 _ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # what does nothing
-_COMMENTS = ("//", "#", "*", "/*", "--")
-# The short options of long ones, where they mean the same: by program, or program and sub-command.
-LONG_OPTIONS = {
-    "git": {"force": "f", "all": "a", "signoff": "s", "gpg-sign": "S", "message": "m", "delete": "d"},
-    "git commit": {"no-verify": "n"},
-    "git add": {"all": "A"},
-    "rm": {"recursive": "rR", "force": "f"},
-    "npm": {"global": "g", "force": "f", "save-dev": "D"},
-    "chmod": {"recursive": "R"},
-    "chown": {"recursive": "R"},
-}
+_COMMENTS, _IN_COMMENTS = ("//", "#", "*", "/*", "--"), ("noqa", "nolint", "nosec")
 # One row for each guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
 _LINES = ", ".join(
     f"(SELECT group_concat(value, char(10)) FROM json_each(guard, '$.{name}'))"  # noqa: S608  (our own names)
@@ -359,7 +357,7 @@ def _says(told: str, word: str) -> bool:
 
 
 def _adds(text: str, old: str, new: str) -> bool:
-    """Tell whether a change adds a text; a word counts outside of comments, one in capitals in any case."""
+    """Tell whether a change adds a text; code counts outside of comments and strings, capitals in any case."""
     return _times(text, new) > _times(text, old)
 
 
@@ -367,12 +365,14 @@ def _times(text: str, told: str) -> int:
     is_start = text.endswith("*") and text[-2:-1].isalnum()
     wanted = text[:-1] if is_start else text
     wanted, told = (wanted.casefold(), told.casefold()) if text.isupper() else (wanted, told)
-    if wanted.isidentifier() and not text.isupper():
-        told = "\n".join(_code(line) for line in told.splitlines() if not line.lstrip().startswith(_COMMENTS))
+    name = wanted.rstrip("(").replace(".", "")
+    if name.isidentifier() and not text.isupper() and name not in _IN_COMMENTS:
+        lines = (line for line in told.splitlines() if wanted in line)
+        told = "\n".join(_code(line) for line in lines if not line.lstrip().startswith(_COMMENTS))
     found = 0
     for before, after in pairwise(told.split(wanted)):
         is_cut = _goes_on(before[-1:]) and _goes_on(wanted[0])
-        is_cut |= before[-1:] == "." and wanted[-1] == "(" and hasattr(builtins, wanted[:-1])  # a method
+        is_cut |= before[-1:] == "." and hasattr(builtins, wanted.rstrip("("))  # a method
         found += not is_cut and (is_start or not (_goes_on(wanted[-1]) and _goes_on(after[:1])))
     return found
 
@@ -392,7 +392,7 @@ def _goes_on(sign: str) -> bool:
 def _breaks_message(pattern: str, command: Command) -> bool:
     message = (command.message or command.text).strip()
     subject = message.partition("\n")[0]
-    if not subject or "$(" in subject:
+    if not subject or "$(" in subject or subject.startswith(_BY_GIT):
         return False  # it is not in the command
     import re
 

@@ -38,6 +38,24 @@ _CHANGING_ALL = frozenset({"rm", "rmdir", "unlink", "touch", "tee", "truncate", 
 _WRITING_TO = {"curl": ("o", "--output"), "sort": ("o", "--output"), "wget": ("O",)}
 _CHANGING_GIT = frozenset({"rm", "mv", "restore", "checkout"})
 _EDITING, _EXPRESSIONS = frozenset({"sed", "perl", "yq"}), frozenset({"-e", "-f", "--expression", "--file"})
+# The short options of long ones, where they mean the same: by program, or program and sub-command.
+LONG_OPTIONS = {
+    "git": {"force": "f", "all": "a", "signoff": "s", "gpg-sign": "S", "message": "m", "delete": "d"},
+    "git commit": {"no-verify": "n"},
+    "git add": {"all": "A"},
+    "rm": {"recursive": "rR", "force": "f"},
+    "npm": {"global": "g", "force": "f", "save-dev": "D"},
+    "chmod": {"recursive": "R"},
+    "chown": {"recursive": "R"},
+    "grep": {"recursive": "rR", "ignore-case": "i"},
+    "sed": {"in-place": "i"},
+    "curl": {"fail": "f", "silent": "s", "location": "L", "insecure": "k", "output": "o"},
+    "pytest": {"exitfirst": "x", "quiet": "q", "verbose": "v"},
+    "pip install": {"requirement": "r", "editable": "e", "upgrade": "U"},
+    "docker compose": {"volumes": "v", "detach": "d"},
+    "kubectl": {"namespace": "n"},
+    "jest": {"updateSnapshot": "u"},
+}
 _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from claude_mem_lite.capture.guards import LONG_OPTIONS
+from claude_mem_lite.capture.simple_commands import LONG_OPTIONS
 from claude_mem_lite.distill.phrases import ALWAYS, IN_PROJECT, INSTEAD, NOT
 from claude_mem_lite.learnings.programs import SUBS, Seen
 from claude_mem_lite.search.words import STOP_WORDS
