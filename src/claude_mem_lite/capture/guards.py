@@ -357,7 +357,7 @@ def _says(told: str, word: str) -> bool:
 
 
 def _adds(text: str, old: str, new: str) -> bool:
-    """Tell whether a change adds a text; code counts outside of comments and strings, capitals in any case."""
+    """Tell whether a change adds a text; code outside of comments and strings, capitals in any case."""
     return _times(text, new) > _times(text, old)
 
 

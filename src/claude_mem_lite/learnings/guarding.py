@@ -38,6 +38,7 @@ _OLD = re.compile(r"(?i)(?<![\w/])(?:exist|existing|applied|old|bestehende\w*|ex
 _EDITS_IT = re.compile(
     rf"(?i)(?:{NOT.pattern})\s+(?:{rule_words.EDIT.pattern})(?:\s+(?:it|them|by hand))?\W*(?:$|[,.;])"
 )
+_IN, _PAIR = re.compile(r"\W*(?:files? |Dateien )?(?:in|under|inside|unter|dans|en) ", re.IGNORECASE), 2
 _PASSIVE = re.compile(r"(?<!\w)(?:is|are|be|get|gets|sind|wird|werden|est|sont|son)(?!\w)", re.IGNORECASE)
 _IN_TESTS = re.compile(r"(?i)\b(?:in|dans|en) (?:(?:the|our|unit|los|las|les) )*(?:tests?|specs?)\b")
 # Where code is only spoken of, but for a rule about words.
@@ -226,7 +227,8 @@ def _left_alone(sentence: str, named: list[Thing]) -> list[str]:
     forbidden = [glob for each in files if each.is_forbidden for glob in each.words]
     is_kept = any(each.search(sentence) for each in (rule_words.EDIT, rule_words.KEPT, rule_words.KEEP_OUT))
     if forbidden and is_kept:
-        return forbidden
+        is_in = len(files) == len(forbidden) == _PAIR and _IN.fullmatch(files[1].before)
+        return [f"{forbidden[1].rstrip('/')}/**/{forbidden[0]}"] if is_in else forbidden
     excepted = _excepted(sentence) if files else []
     is_left = excepted or _EDITS_IT.search(sentence)
     return [each.words[0] for each in files if "/" not in each.words[0] and is_left] + excepted

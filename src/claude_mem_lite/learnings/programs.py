@@ -24,6 +24,7 @@ _USUAL = {
     "eslint": "", "prettier": "", "chmod": "", "sed": "", "grep": "",
     "find": "", "awk": "", "head": "", "tail": "", "less": "", "kill": "", "pkill": "", "killall": "",
     "artisan": "", "rake": "", "prisma": "db migrate", "aws": "", "gcloud": "", "systemctl": "restart",
+    "manage.py": "", "rsync": "", "chown": "", "redis-cli": "", "crontab": "", "dropdb": "", "scp": "",
     "rm": "", "mv": "", "cp": "", "cat": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "psql": "",
 }  # fmt: skip
 SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())

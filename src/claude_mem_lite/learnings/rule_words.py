@@ -22,8 +22,8 @@ Kind = Literal["command", "deed", "option", "file", "text"]
 _WORDS = STOP_WORDS | {"git", "go", "make", "find", "head", "tail", "less", "kill"}  # alone no programs
 _LITTLE = STOP_WORDS | set(
     """again al any anymore anything au auf aux avec because binary bitte command con das de dem den der des
-    die du el en es et ever here il im into la las le les los mit no not nur oder only or out over par
-    para per please por pour sans sin since sur tool un una und une von weil when""".split()  # noqa: SIM905
+    die du el en es et ever flag here il im into la las le les los mit new no not nur oder only or out
+    over par para per please por pour sans sin since sur tool un una und une von weil when""".split()  # noqa: SIM905
 )
 
 
@@ -112,11 +112,11 @@ _LISTED = re.compile(
 _WITHIN = re.compile(r"\s+(?:in|im|en|dans|under|inside|for|für|pour|para)(?!\w)", re.IGNORECASE)
 BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w)", re.IGNORECASE)
 _DENIAL, _NEAR = _any_of("never, no, not, don't, do not, dont, cannot, can't, mustn't"), 3  # words
-_INSTALLS = re.compile(r"install(?:ier\w*|er|ez|es|ing)|instal(?:ar|es|a)")
+_INSTALLS = re.compile(r"i|install(?:ier\w*|er|ez|es|ing)|instal(?:ar|es|a)")
 _SUB = re.compile(r"\.|\||--|\d+|[a-z][\w-]*(?::[a-z][\w-]*)+")  # 777, db:reset
 _GROUPS = frozenset("stash volume system image network migrate db remote submodule worktree pr mod".split())  # noqa: SIM905
-_VALUED = frozenset({"--context", "--profile", "--namespace", "--region", "--project", "--env", "--registry"})
-_OPTION, _PLAIN = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
+_VALUED = frozenset({"--context", "--profile", "--namespace", "--region", "--project", "--env", "--platform"})
+_OPTION, _PLAIN = re.compile(r"--?[A-Za-z\d][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
 _FILE = re.compile(
     r"[\w@.*-]*\.(?:json|ya?ml|toml|lock|md|sql|proto|ini|cfg|txt|xml|csv|sum|mod|tf|tfvars|snap|svg|html|css|py"
     r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh|prisma|graphql|gradle|ipynb|vue|svelte|scss|cs|cpp|hpp|[ch])|\.[a-z][\w.*-]+"
@@ -357,7 +357,8 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bo
         is_script = words[-1] in {"run", "exec"} and _is_name(word)
         known = word in seen.programs[program] or (len(words) == 1 and word in SUBS) or is_script
         is_own = _SUB.fullmatch(word) or (is_run and _is_name(word) and _OPTION.fullmatch(then))
-        known |= words[-1] == "|" or bool(is_own) or (words[-1] in _GROUPS and _is_name(word))
+        is_group = words[-1] in _GROUPS or words[-1].endswith(".py")
+        known |= words[-1] == "|" or bool(is_own) or (is_group and _is_name(word))
         known |= word in seen.programs and word not in _WORDS
         if not _OPTION.fullmatch(word) and not (known and len(words) <= _NEAR):
             break
