@@ -6,11 +6,12 @@ comes of a rule's text stands in `learnings.guarding`.
 
 from __future__ import annotations
 
+import builtins
 import os.path
 from itertools import pairwise
 
 from claude_mem_lite import config
-from claude_mem_lite.capture.simple_commands import Script, bare_name
+from claude_mem_lite.capture.simple_commands import LONG_OPTIONS, Script, bare_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +25,17 @@ REMIND, ASK = "remind", "ask"
 BRANCH = "branch:"  # before the name of a branch that is committed or pushed to
 NEW, OLD = "new:", "old:"  # before a glob of files that are not to be created, and not changed once there
 BUT = "!"  # before a glob of files that are taken out
+ANY = "*"  # of `needs`: any operand
 READER = "| "  # before the programs that a command's output is not to be piped into
 SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
+_BY_GIT = (
+    "Merge branch ",
+    "Merge pull request ",
+    "Merge remote-",
+    'Revert "',
+    "fixup! ",
+    "squash! ",
+)  # subjects
 _SHORT_CHARS = 5  # of short options together
 # What of an event makes a `Call`, and what of each edit of a MultiEdit.
 _FIELDS = (
@@ -38,17 +48,8 @@ _EDITS = (
 )
 _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _ALIASES = {"i": "install"}  # of sub-commands
-_COMMENTS = ("//", "#", "*", "/*", "--")
-# The short options of long ones, where they mean the same: by program, or program and sub-command.
-LONG_OPTIONS = {
-    "git": {"force": "f", "all": "a", "signoff": "s", "gpg-sign": "S", "message": "m", "delete": "d"},
-    "git commit": {"no-verify": "n"},
-    "git add": {"all": "A"},
-    "rm": {"recursive": "rR", "force": "f"},
-    "npm": {"global": "g", "force": "f", "save-dev": "D"},
-    "chmod": {"recursive": "R"},
-    "chown": {"recursive": "R"},
-}
+_ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # what does nothing
+_COMMENTS, _IN_COMMENTS = ("//", "#", "*", "/*", "--"), ("noqa", "nolint", "nosec")
 # One row for each guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
 _LINES = ", ".join(
     f"(SELECT group_concat(value, char(10)) FROM json_each(guard, '$.{name}'))"  # noqa: S608  (our own names)
@@ -164,10 +165,10 @@ class Guard:
     """What a rule forbids or demands of a tool call, and whether Claude is reminded or the user asked.
 
     A call of one of `commands` (program and sub-command, "*" for any) breaks it: any, or one with a word of
-    `without`, or one that lacks a word of `needs` ("-n|--name": either); not one that is run by one of
-    `allowed`. So does a change of one of `files` (globs, relative to the work tree; "!glob": not these), with
-    `texts` one that adds any of these ("key*": what begins so), and a commit whose subject `message` does not
-    match.
+    `without`, or one that lacks a word of `needs` ("-n|--name": either, "*": any operand); not one that is
+    run by one of `allowed`. So does a change of one of `files` (globs, relative to the work tree; "!glob":
+    not these), with `texts` one that adds any of these ("key*": what begins so), and a commit whose subject
+    `message` does not match.
     """
 
     def __init__(self, mode: str = REMIND, message: str = "", **lists: Iterable[str]) -> None:
@@ -189,11 +190,13 @@ class Guard:
         if self.texts:
             told = [f"{' or '.join(self.texts)} added" + (f" to {', '.join(changed)}" if changed else "")]
         told += [f"a new {', '.join(created)}"] if created else []
-        told += [f"not in {each.removeprefix(BUT)}" for each in self.files if each.startswith(BUT)]
+        if spared := [each.removeprefix(BUT) for each in self.files if each.startswith(BUT)]:
+            told.append(f"not in {', '.join(spared)}")
         if self.message:
             told.append(f"a commit whose subject does not match {self.message}")
         words = [f"with {' or '.join(self.without)}"] if self.without else []
-        words += [f"without {' and '.join(self.needs)}".replace("|", " or ")] if self.needs else []
+        needed = " and ".join(self.needs).replace("|", " or ").replace(ANY, "operands")
+        words += [f"without {needed}"] if needed else []
         told += [f"{command} {' or '.join(words)}".rstrip() for command in self.commands]
         return "; ".join(told)
 
@@ -223,6 +226,8 @@ class Guard:
         )
 
     def _breaks(self, asked: str, command: Command) -> bool:
+        if command.words[-1] in _ASKING or command.words[1:] in _ASKING_SHORT:
+            return False
         if not self.without and not self.needs:
             return True
         return any(_has(command, word, asked) for word in self.without) or not all(
@@ -296,6 +301,8 @@ def _is_call_of(asked: str, words: Sequence[str]) -> bool:
 def _has(command: Command, word: str, asked: str) -> bool:
     """Tell whether a call has an option, an operand, or a text with that word in it."""
     words = command.words[1:]
+    if word == ANY:
+        return len(command.operands) >= len(asked.split())
     if word.startswith(READER):
         return command.reader in word.split()
     if word.startswith(BRANCH):
@@ -350,7 +357,7 @@ def _says(told: str, word: str) -> bool:
 
 
 def _adds(text: str, old: str, new: str) -> bool:
-    """Tell whether a change adds a text; a word counts outside of comments, one in capitals in any case."""
+    """Tell whether a change adds a text; code outside of comments and strings, capitals in any case."""
     return _times(text, new) > _times(text, old)
 
 
@@ -358,13 +365,24 @@ def _times(text: str, told: str) -> int:
     is_start = text.endswith("*") and text[-2:-1].isalnum()
     wanted = text[:-1] if is_start else text
     wanted, told = (wanted.casefold(), told.casefold()) if text.isupper() else (wanted, told)
-    if wanted.isidentifier() and not text.isupper():
-        told = "\n".join(line for line in told.splitlines() if not line.lstrip().startswith(_COMMENTS))
+    name = wanted.rstrip("(").replace(".", "")
+    if name.isidentifier() and not text.isupper() and name not in _IN_COMMENTS:
+        lines = (line for line in told.splitlines() if wanted in line)
+        told = "\n".join(_code(line) for line in lines if not line.lstrip().startswith(_COMMENTS))
     found = 0
     for before, after in pairwise(told.split(wanted)):
         is_cut = _goes_on(before[-1:]) and _goes_on(wanted[0])
+        is_cut |= before[-1:] == "." and hasattr(builtins, wanted.rstrip("("))  # a method
         found += not is_cut and (is_start or not (_goes_on(wanted[-1]) and _goes_on(after[:1])))
     return found
+
+
+def _code(line: str) -> str:
+    """Return a line without its strings and the comment at its end."""
+    for quote in "\"'`":
+        parts = line.split(quote)
+        line = f"{quote}{quote}".join(parts[::2]) if len(parts) % 2 else line
+    return line.partition("//")[0].partition(" # ")[0]
 
 
 def _goes_on(sign: str) -> bool:
@@ -374,7 +392,7 @@ def _goes_on(sign: str) -> bool:
 def _breaks_message(pattern: str, command: Command) -> bool:
     message = (command.message or command.text).strip()
     subject = message.partition("\n")[0]
-    if not subject or "$(" in subject:
+    if not subject or "$(" in subject or subject.startswith(_BY_GIT):
         return False  # it is not in the command
     import re
 

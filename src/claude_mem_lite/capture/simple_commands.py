@@ -30,7 +30,7 @@ _WRAPPERS = {
     "python -m": "", "mise exec": "", "dotenv run": "",
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
-_INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "source", "."}
+_INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "php", "source", "."}
 _RUNNING = _INTERPRETERS | {"pnpm", "yarn", "bun"}  # a script, or what a package has installed
 _NO_FILES = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 # Programs that change the files they are given, and those that edit them where an option says so.
@@ -38,6 +38,24 @@ _CHANGING_ALL = frozenset({"rm", "rmdir", "unlink", "touch", "tee", "truncate", 
 _WRITING_TO = {"curl": ("o", "--output"), "sort": ("o", "--output"), "wget": ("O",)}
 _CHANGING_GIT = frozenset({"rm", "mv", "restore", "checkout"})
 _EDITING, _EXPRESSIONS = frozenset({"sed", "perl", "yq"}), frozenset({"-e", "-f", "--expression", "--file"})
+# The short options of long ones, where they mean the same: by program, or program and sub-command.
+LONG_OPTIONS = {
+    "git": {"force": "f", "all": "a", "signoff": "s", "gpg-sign": "S", "message": "m", "delete": "d"},
+    "git commit": {"no-verify": "n"},
+    "git add": {"all": "A"},
+    "rm": {"recursive": "rR", "force": "f"},
+    "npm": {"global": "g", "force": "f", "save-dev": "D"},
+    "chmod": {"recursive": "R"},
+    "chown": {"recursive": "R"},
+    "grep": {"recursive": "rR", "ignore-case": "i"},
+    "sed": {"in-place": "i"},
+    "curl": {"fail": "f", "silent": "s", "location": "L", "insecure": "k", "output": "o"},
+    "pytest": {"exitfirst": "x", "quiet": "q", "verbose": "v"},
+    "pip install": {"requirement": "r", "editable": "e", "upgrade": "U"},
+    "docker compose": {"volumes": "v", "detach": "d"},
+    "kubectl": {"namespace": "n"},
+    "jest": {"updateSnapshot": "u"},
+}
 _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
@@ -82,6 +100,7 @@ class Command:
         program, operands = self.program, list(self.operands)
         if program == "git" and (sub := next((word for word in operands[:2] if word in _CHANGING_GIT), "")):
             program, operands = sub, operands[operands.index(sub) + 1 :]
+            operands = [] if {"--staged", "--cached"} & {*self.words} else operands  # of the index
             if sub == "checkout":
                 operands = list(self.words[self.words.index("--") + 1 :]) if "--" in self.words else []
         if program in _CHANGING_ALL:
@@ -305,7 +324,9 @@ def bare_name(program: str) -> str:
 
 
 def _is_in_place(word: str) -> bool:
-    return word.startswith(("--in-place", "--inplace")) or (word[:1] == "-" != word[1:2] and "i" in word)
+    return word.startswith(("--in-place", "--inplace")) or (
+        word[:1] == "-" != word[1:2] and word[1:2] not in {"M", "I"} and "i" in word
+    )
 
 
 def _is_assignment(word: str) -> bool:

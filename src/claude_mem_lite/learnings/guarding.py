@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from claude_mem_lite.capture.guards import ASK, BRANCH, BUT, NEW, OLD, READER, REMIND, Call, Guard
+from claude_mem_lite.capture.guards import ANY, ASK, BRANCH, BUT, NEW, OLD, READER, REMIND, Call, Guard
 from claude_mem_lite.distill.phrases import NOT
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import rule_words
@@ -18,45 +18,49 @@ from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Learning
 
-_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer", re.IGNORECASE)
+_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line", re.IGNORECASE)
 _SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
 # Where something may be after all: what is named next.
 _EXCEPT = re.compile(
-    r"(?<!\w)(?:outside(?: of)?|except(?: in| for| under)?|außer\w*|fuera de|hors de"
-    r"|(?:only|nur|solo) (?:in|under|inside|unter|en))(?: (?:the|our|den))? (?P<where>[\w./*-]+)",
-    re.IGNORECASE,
+    r"(?i)(?<!\w)(?:outside(?: of)?|except(?: in| for| under)?|außer\w*|fuera de|hors de"
+    r"|(?:only|nur|solo) (?:in|under|inside|unter|en))(?: (?:the|our|den))? (?P<where>[\w./*-]+)"
 )
 _TOWARDS = re.compile(
-    r"\W*(?:\w+ )?(?:to|on|onto|auf|nach|sur|vers|a|en) (?:(?:the|a|la|le|den|branch|branche|rama) )*"
-    r"(?!the\b)([\w/-]+)",
-    re.IGNORECASE,
+    r"(?i)\W*(?:\w+ )?(?:to|on|onto|auf|nach|sur|vers|a|en) (?:(?:the|a|la|le|den|branch|branche|rama) )*"
+    r"(?!the\b)([\w/-]+)"
 )
 _STRAIGHT = re.compile(
-    rf"(?:straight|direct\w*) (?:to|on|into|auf|sur|a|en) ({'|'.join(filter(None, SHARED_BRANCHES))})\b",
-    re.IGNORECASE,
+    rf"(?i)(?:straight|direct\w*) (?:to|on|into|auf|sur|a|en) ({'|'.join(filter(None, SHARED_BRANCHES))})\b"
 )
 _NEW = re.compile(r"(?<!\w)(?:new|neue\w*|nouve\w+|nuev\w+)(?!\w)", re.IGNORECASE)
-_OLD = re.compile(
-    r"(?<!\w)(?:existing|applied|old|bestehende\w*|existant\w*|existente\w*)(?!\w)", re.IGNORECASE
-)
+_CREATE = re.compile(r"create|creating|creates|cré\w+|crear|crees", re.IGNORECASE)
+_OLD = re.compile(r"(?i)(?<![\w/])(?:exist|existing|applied|old|bestehende\w*|exist[ae]nte?\w*)(?![\w/])")
 _EDITS_IT = re.compile(
-    rf"(?:{NOT.pattern})\s+(?:{rule_words.EDIT.pattern})(?:\s+(?:it|them|by hand))?\W*(?:$|[,.;])",
-    re.IGNORECASE,
+    rf"(?i)(?:{NOT.pattern})\s+(?:{rule_words.EDIT.pattern})(?:\s+(?:it|them|by hand))?\W*(?:$|[,.;])"
 )
+_IN, _PAIR = re.compile(r"\W*(?:files? |Dateien )?(?:in|under|inside|unter|dans|en) ", re.IGNORECASE), 2
 _PASSIVE = re.compile(r"(?<!\w)(?:is|are|be|get|gets|sind|wird|werden|est|sont|son)(?!\w)", re.IGNORECASE)
+_IN_TESTS = re.compile(r"(?i)\b(?:in|dans|en) (?:(?:the|our|unit|los|las|les) )*(?:tests?|specs?)\b")
+# Where code is only spoken of, but for a rule about words.
+_PROSE = (f"{BUT}*.md", f"{BUT}*.mdx", f"{BUT}*.rst", f"{BUT}*.adoc")
+_OF_WORDS = re.compile(r"(?i)[\"“”]|://|\b(?:docs|doku|readme|markdown|prose|words?|phrases?|links?|urls?)\b")
 _ON_BRANCHES = ("commit", "push", "rebase", "merge")
+_ALSO = {"git rebase": "git pull --rebase", "apt": "apt-get"}  # the same under another name
 _SHELLS = ("bash", "sh", "zsh")
 
 # Forms of a commit's message: https://www.conventionalcommits.org, a length, a ticket's number.
 _CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\b(?:type|typ|tipo)\(\w+\)", re.IGNORECASE)
-_LONG = re.compile(
-    r"\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|caract|carat|signe|lett?r)", re.IGNORECASE
-)
+_LONG = re.compile(r"(?i)\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|cara[ct]t?|signe|lett?r)")
 _TICKET = re.compile(r"(\[?)\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)\]?(:?)")
 _PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”]|$)")
 _AND_SO_ON = re.compile(r"\betc|\busw|\.\.\.|…|and so on")
 _IMPORT = re.compile(r"\b(?:import|require|importier)\w*(?!\w)", re.IGNORECASE)
-_EMOJI = re.compile(r"\bemojis?\b|\bgitmoji", re.IGNORECASE)
+# What else a rule says of a commit's message, whether it forbids that, and the pattern of it then.
+_FORMS = (
+    (r"\bperiod\b|\bfull stop|\btrailing dot|\bPunkt\b|\bpoint final|\bpunto\b", True, r"[^.]$"),
+    (r"\bemojis?\b|\bgitmoji", True, "^[^\u2600-\u27bf\U0001f300-\U0001faff]*$"),
+    (r"\blower[ -]?case|\bklein(?:geschr|buchst)|\bmin[uú]scul", False, "^[^A-Z]"),
+)
 _MENTION = re.compile(r"\b(?:mention|credit|erwähn|nenn|cite|mencion)\w*\s+((?i:claude|ai)\b|[A-Z]\w+)")
 
 _EVIDENCE, _PAST = 1_000, 20_000  # calls, the newest
@@ -140,17 +144,27 @@ def derive(text: str, seen: Seen) -> Guard | None:
             _take(guard, sentence, named, seen)
     if "git push" in guard.commands and "--force" in guard.without and "--force" not in text:
         guard.without.append("--force-with-lease")
+    guard.commands += [_ALSO[each] for each in guard.commands if each in _ALSO]
     shared = _STRAIGHT.search(text)
     if shared and NOT.search(text[: shared.start()]) and not guard.commands:
         guard.commands, guard.without = ["git push", "git commit"], [f"{BRANCH}{shared[1]}"]
-    if not guard.texts:
-        mark = OLD if _OLD.search(text) else NEW if _NEW.search(text) else ""
-        guard.files = [glob if glob.startswith(BUT) else f"{mark}{glob}" for glob in guard.files]
+    guard.files = _marked(guard, text)
     guard.allowed += [each for one in guard.commands for each in re.findall(rf"\b{re.escape(one)}\d\b", text)]
     pairs = [sorted((each, one), key=len) for each in guard.allowed for one in guard.commands]
     within = {word for short, long in pairs if f"{long} ".startswith(f"{short} ") for word in (short, long)}
     guard.allowed = [each for each in guard.allowed if each not in {"python", *within}]
     return Guard(**guard.as_json()) if guard.commands or guard.files or guard.texts else None
+
+
+def _marked(guard: Guard, text: str) -> list[str]:
+    """Return the files of a guard, marked as new or old; code is not looked for in prose."""
+    if guard.texts:
+        is_anywhere = {each for each in guard.files if not each.startswith(BUT)} <= {"*"}
+        return ["*", *guard.files, *_PROSE] if is_anywhere and not _OF_WORDS.search(text) else guard.files
+    edits = rule_words.EDIT.findall(text)
+    is_new = _NEW.search(text) or (edits and all(map(_CREATE.fullmatch, edits)))
+    mark = OLD if _OLD.search(text) else NEW if is_new else ""
+    return [glob if glob.startswith(BUT) else f"{mark}{glob}" for glob in guard.files]
 
 
 def _unwanted(text: str) -> list[str]:
@@ -170,9 +184,9 @@ def _form(text: str) -> str:
         return rf"^\[{name}-\d+\]" if opens else rf"{'^' if colon else ''}\b{name}-\d+{colon}"
     if long := _LONG.search(text):
         return rf"^.{{1,{long[1]}}}$"
-    if _EMOJI.search(text) and NOT.search(text):
-        return "^[^\u2600-\u27bf\U0001f300-\U0001faff]*$"
-    return ""
+    is_denied = NOT.search(text) is not None
+    forms = (form for said, denies, form in _FORMS if denies == is_denied and re.search(f"(?i){said}", text))
+    return next(forms, "")
 
 
 def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
@@ -210,10 +224,11 @@ def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
 def _left_alone(sentence: str, named: list[Thing]) -> list[str]:
     """Return the files that a sentence says are not to be changed."""
     files = [each for each in named if each.kind == "file"]
-    forbidden = [each.words[0] for each in files if each.is_forbidden]
+    forbidden = [glob for each in files if each.is_forbidden for glob in each.words]
     is_kept = any(each.search(sentence) for each in (rule_words.EDIT, rule_words.KEPT, rule_words.KEEP_OUT))
     if forbidden and is_kept:
-        return forbidden
+        is_in = len(files) == len(forbidden) == _PAIR and _IN.fullmatch(files[1].before)
+        return [f"{forbidden[1].rstrip('/')}/**/{forbidden[0]}"] if is_in else forbidden
     excepted = _excepted(sentence) if files else []
     is_left = excepted or _EDITS_IT.search(sentence)
     return [each.words[0] for each in files if "/" not in each.words[0] and is_left] + excepted
@@ -225,7 +240,8 @@ def _take_replaced(guard: Guard, words: Iterable[str], seen: Seen) -> None:
         guard.commands.append(word)
         if word not in seen.programs:
             guard.commands += [f"* install {word}", f"* add {word}"]
-            guard.texts += [f"import {word}", f"from {word}", f"'{word}*", f'"{word}*']
+            guard.texts += [f"import {word}", f"from {word}", f'"{word}": "^']
+            guard.texts += [f"{says}{quote}{word}" for says in ("from ", "require(") for quote in "'\""]
 
 
 def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
@@ -234,11 +250,9 @@ def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
     `words` are plain ones that it turns down: they are code where it says in which files.
     """
     texts = [each for each in named if each.kind == "text" and each.is_forbidden]
-    if any(rule_words.RUN.search(each.before) for each in texts):
-        return []
     given = [re.sub(r"\.{3}|…", "*", each.words[0]) for each in texts]
     is_code = _scope(sentence, named) and not rule_words.EDIT.search(sentence)
-    return given or (words if is_code else [])
+    return given or [word for word in words if is_code and not word.endswith("s")]  # no idea: "no mocks"
 
 
 def _excepted(sentence: str) -> list[str]:
@@ -249,10 +263,18 @@ def _excepted(sentence: str) -> list[str]:
 
 def _scope(sentence: str, named: list[Thing]) -> list[str]:
     """Return the files and the languages that a sentence says something of."""
-    files = [each.words[0] for each in named if each.kind == "file" and _SCOPE.search(each.before)]
+    files = [each.words[0] for each in named if each.kind == "file" and _is_scope(each.before)]
     excepted = _excepted(sentence)
     scope = [each for each in files if f"{BUT}{each}" not in excepted] + rule_words.files_of(sentence)
+    if not scope and not excepted and _IN_TESTS.search(sentence):
+        return ["*test*", "*Test*", "*.spec.*", "*_spec.*"]
     return [*(scope or ["*"] * len(excepted)), *excepted]
+
+
+def _is_scope(before: str) -> bool:
+    """Tell whether words lead to where something holds: not in "no X, it belongs in Y"."""
+    clause = rule_words.BREAK.split(before)[-1]
+    return bool(_SCOPE.fullmatch(clause.lstrip()) or (clause == before and _SCOPE.search(before)))
 
 
 def _with_rest(named: list[Thing], commands: list[Thing]) -> list[tuple[Thing, list[Thing]]]:
@@ -283,7 +305,8 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
         plain, own = plain[:at], [f"{READER}{' '.join(dict.fromkeys([*plain[at + 1 :], *_SHELLS]))}"]
     options = [each for each in rest if each.kind == "option"]
     needed = [each for each in _needed(options) if each not in own]
-    without = [each.words[0] for each in options if each.is_forbidden]
+    is_led_to = rule_words.BY.fullmatch(command.before.lstrip())  # "no DROP TABLE through psql"
+    without = [each.words[0] for each in (rest if is_led_to else options) if each.is_forbidden]
     files = [each for each in rest if each.kind == "file"]
     line = " ".join(plain)
     if line == "git commit" and any(each.is_forbidden for each in (*files, command) if files):
@@ -291,7 +314,8 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
         guard.without += [each.words[0] for each in files]
     elif command.is_forbidden:
         if not any(rule_words.WITHOUT.search(each.before) for each in options):
-            needed = []  # it says how to do it instead
+            is_bare = len(plain) > 1 and rule_words.BARE.search(command.before)
+            needed = [ANY] if is_bare else []  # else it says how to do it instead
         without = own + without or ([] if needed else _operands(command, plain[1:2], rest))
         is_asked = rule_words.ASK.search(f"{command.before} {command.after}")
         if without or needed or command.kind == "command" or command.is_end or is_asked:
@@ -301,11 +325,9 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
     elif without:
         guard.commands.append(line)
         guard.without += without
-    elif own or needed:
+    elif (own or needed) and not rule_words.forbids(rule_words.BREAK.split(command.before)[-1]):
         subs = [word for word in plain[1:] if re.fullmatch(r"[a-z][\w-]*", word)]
-        guard.commands.append(
-            " ".join([plain[0], *subs, *(own if needed else ())])
-        )  # "--no-edit with --amend"
+        guard.commands.append(" ".join([plain[0], *subs, *own * bool(needed)]))  # "--no-edit with --amend"
         guard.needs += needed or own
     else:
         guard.allowed.append(line)

@@ -22,6 +22,9 @@ _USUAL = {
     "kubectl": "apply delete describe exec get logs scale", "terraform": "apply destroy plan",
     "helm": "install upgrade", "brew": "", "apt": "", "apt-get": "", "mvn": "", "gradle": "", "rails": "",
     "eslint": "", "prettier": "", "chmod": "", "sed": "", "grep": "",
+    "find": "", "awk": "", "head": "", "tail": "", "less": "", "kill": "", "pkill": "", "killall": "",
+    "artisan": "", "rake": "", "prisma": "db migrate", "aws": "", "gcloud": "", "systemctl": "restart",
+    "manage.py": "", "rsync": "", "chown": "", "redis-cli": "", "crontab": "", "dropdb": "", "scp": "",
     "rm": "", "mv": "", "cp": "", "cat": "", "sudo": "", "curl": "", "wget": "", "ssh": "", "psql": "",
 }  # fmt: skip
 SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())

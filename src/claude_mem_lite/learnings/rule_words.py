@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from claude_mem_lite.capture.guards import LONG_OPTIONS
+from claude_mem_lite.capture.simple_commands import LONG_OPTIONS
 from claude_mem_lite.distill.phrases import ALWAYS, IN_PROJECT, INSTEAD, NOT
 from claude_mem_lite.learnings.programs import SUBS, Seen
 from claude_mem_lite.search.words import STOP_WORDS
@@ -19,11 +19,11 @@ from claude_mem_lite.search.words import STOP_WORDS
 # "deed": what git does, said as a verb.
 Kind = Literal["command", "deed", "option", "file", "text"]
 
-_WORDS = STOP_WORDS | {"git", "go", "make"}  # programs that are words, too: alone they are none
+_WORDS = STOP_WORDS | {"git", "go", "make", "find", "head", "tail", "less", "kill"}  # alone no programs
 _LITTLE = STOP_WORDS | set(
-    """al any au auf aux avec because bitte con das de dem den der des die du el en es et ever il im into la
-    las le les los mit no not nur oder only or out over para par per please por pour sans sin since sur und un
-    una une von weil when""".split()  # noqa: SIM905
+    """again al any anymore anything au auf aux avec because binary bitte command con das de dem den der des
+    die du el en es et ever flag here il im into la las le les los mit new no not nur oder only or out
+    over par para per please por pour sans sin since sur tool un una und une von weil when""".split()  # noqa: SIM905
 )
 
 
@@ -35,8 +35,8 @@ def _any_of(words: str, *, end: str = r"(?!\w)") -> re.Pattern[str]:
 
 EDIT = _any_of(
     """edit*, modif*, touch*, chang*, alter, overwrit*, writ*, creat*, delet*, remov*, patch*, änder*,
-    geänder*, veränder*, bearbeit*, anfass*, fass, anrühr*, rühr*, lösch*, édit*, supprim*, cambi*, toqu*,
-    toc*, borr*, escrib*, меня*, измен*, трога*"""
+    geänder*, veränder*, bearbeit*, anfass*, anrühr*, rühr*, lösch*, édit*, supprim*, cambi*, toqu*,
+    toc*, borr*, escrib*, fass*, schreib*, geschrieb*, меня*, измен*, трога*"""
 )
 # After files that stay as they are, and before them.
 KEPT = _any_of(
@@ -56,7 +56,8 @@ ASK = _any_of(
 )
 USE = _any_of("use, using, take, run, prefer, nimm, nutze, verwende, prends, utilise*, usa, usar, utiliza*")
 RUN = _any_of("run, running, execute, call, start, invoke, ausführ*, führ*, lanc*, exécut*, ejecut*, corr*")
-_BARE = _any_of("bare, raw, nacktes, nackte", end=r"\W*$")
+BARE = _any_of("bare, raw, nacktes, nackte", end=r"\W*$")
+BY = _any_of("with, via, through, using, in, mit, über, avec, par, con, por, per", end=r"\W*$")
 _GIVES_UP = _any_of(
     """replace, replaces, over, drop, dropped, from, no longer use, stopped using, left, ersetze, von,
     nicht mehr, remplac*, plus, reemplaza*, ya no us*, niet meer"""
@@ -64,7 +65,7 @@ _GIVES_UP = _any_of(
 # Between what turns something down, or wants it, and its name.
 _MANNER = _any_of(
     """bare, plain, raw, use, uses, using, run, running, call, calling, the, any, via, with, mit, met,
-    par, con, mehr, import, to, auf, direct*, das, le, la, el, de""",
+    par, con, mehr, import, to, auf, direct*, direkt*, das, le, la, el, de""",
     end=r"\W*$",
 )
 _IN = _any_of("in, im, en, dans", end=r"\W+$")
@@ -82,42 +83,51 @@ _DEEDS = {
     "commit --amend": r"amend(?:s|ed|ing)?",
 }  # fmt: skip
 _OF_PULL_REQUESTS = re.compile(
-    r"(?:merge|create|close) (?:(?:the|a|any|my) )?(?:prs?|pull[ -]requests?)\b", re.IGNORECASE
+    r"(?i)(?:merge|create|close) (?:(?:the|a|any|my) )?(?:prs?|pull[ -]requests?)\b"
 )
 _LANGUAGES = {
     "python": "*.py", "typescript": "*.ts *.tsx", "ts": "*.ts *.tsx", "javascript": "*.js *.jsx",
     "js": "*.js *.jsx", "java": "*.java", "ruby": "*.rb", "rust": "*.rs", "golang": "*.go",
-    "kotlin": "*.kt", "php": "*.php", "markdown": "*.md",
+    "kotlin": "*.kt", "php": "*.php", "markdown": "*.md", "swift": "*.swift", "jsx": "*.jsx *.tsx *.js",
+    "yaml": "*.yaml *.yml", "notebook": "*.ipynb", "notebooks": "*.ipynb",
 }  # fmt: skip
+# Files that are hardly ever named by their names.
+_FILES_OF = {name: (name,) for name in ("migrations", "node_modules")} | {"lockfile": ("*.lock", "*-lock.*")}
 
 _SENTENCE, _SCRIPTS = re.compile(r"(?<=[^\s.][.!?;])\s+"), r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _FULL_WIDTH = {ord(mark): f"{told} " for mark, told in zip("，、：。；！？", ",,:.;!?", strict=True)}
 _TOKEN = re.compile(
     r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
-    r"|(?P<capitals>\b[A-Z]{4,}(?:\s(?:[A-Z]{3,}\b|\*))*(?:\.{3}|…|s?(?![\w-]|\.\w)))"
-    r"|(?P<word>(?:[^\s`\"“”,;()]|(?<=\w)\(\))+)"
+    r"|(?P<capitals>\b(?:TODO|FIXME|HACK|XXX|TRUNCATE|(?:SELECT|DROP|ALTER|DELETE|INSERT)(?:\s(?:[A-Z]{3,}\b|\*))+"
+    r"|[A-Z]{4,}(?=\.{3}|…))(?:\.{3}|…|s?(?![\w-]|\.\w)))|(?P<word>(?!/[A-Z]{4})(?:[^\s`\"“”,;()]|(?<=\w)\(\))+)"
 )
 _JOINS = re.compile(
     r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|nem|y|o|e|en|of|i|&|/|,)(?: d[eu])?[\s,(]*", re.IGNORECASE
 )
 # After one of several, after code that is none in some files, and between two clauses.
 _LISTED = re.compile(
-    rf"(?:\s+(?:direct\w*|yourself|here|please|pls|bitte))?\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))",
+    rf"(?:\s+(?:dire[ck]t\w*|yourself|\w*here|please|pls|bitte))?\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))",
     re.IGNORECASE,
 )
 _WITHIN = re.compile(r"\s+(?:in|im|en|dans|under|inside|for|für|pour|para)(?!\w)", re.IGNORECASE)
 BREAK = re.compile(r"[,;:–](?=\s|$)|(?<!\w)(?:but|aber|sondern|mais|pero)(?!\w)", re.IGNORECASE)
 _DENIAL, _NEAR = _any_of("never, no, not, don't, do not, dont, cannot, can't, mustn't"), 3  # words
-_OPTION, _PLAIN = re.compile(r"--?[A-Za-z][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
+_INSTALLS = re.compile(r"i|install(?:ier\w*|er|ez|es|ing)|instal(?:ar|es|a)")
+_SUB = re.compile(r"\.|\||--|\d+|[a-z][\w-]*(?::[a-z][\w-]*)+")  # 777, db:reset
+_GROUPS = frozenset("stash volume system image network migrate db remote submodule worktree pr mod".split())  # noqa: SIM905
+_VALUED = frozenset({"--context", "--profile", "--namespace", "--region", "--project", "--env", "--platform"})
+_OPTION, _PLAIN = re.compile(r"--?[A-Za-z\d][\w-]*(?:=\S+)?"), re.compile(r"[a-z][a-z0-9_-]+")
 _FILE = re.compile(
     r"[\w@.*-]*\.(?:json|ya?ml|toml|lock|md|sql|proto|ini|cfg|txt|xml|csv|sum|mod|tf|tfvars|snap|svg|html|css|py"
-    r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh)|\.[a-z][\w.*-]+|Makefile|Dockerfile|README|LICENSE|CHANGELOG"
+    r"|go|rs|rb|java|kt|swift|php|tsx?|jsx?|sh|prisma|graphql|gradle|ipynb|vue|svelte|scss|cs|cpp|hpp|[ch])|\.[a-z][\w.*-]+"
+    r"|Makefile|Dockerfile|README|LICENSE|CHANGELOG"
 )
 _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
 _FOLDER = _any_of("director*, folder*, dir, ordner, verzeichnis*, dossier*, répertoire*, carpeta*", end="$")
 # Code that stands without a mark: a dotted name, a call, an address, a trailer, what begins with an at sign.
 _CODE = re.compile(
-    r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|[@!][a-z][\w/-]+|https?://\S+|(?i:[a-z-]+-by:?)"
+    r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+(?:\(\))?|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|[@!][a-z][\w/-]+"
+    r"|https?://\S*|\w+=\{+|(?:eslint|prettier|pylint|ts|biome)-\w+|noqa|nolint|(?i:[a-z-]+-by:?)"
 )
 
 
@@ -171,9 +181,9 @@ def replaced(sentence: str) -> tuple[list[str], bool]:
     """Return the words (programs, libraries) that a sentence turns down, and whether for something else."""
     down: list[str] = []
     is_replaced = False
-    for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|\.\w)", sentence):
+    for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|[.:]\w)", sentence):
         word, before, after = token[0], sentence[: token.start()], sentence[token.end() :]
-        if not _is_name(word) or NOT.fullmatch(f"not {word}"):
+        if not _is_name(word) or BARE.search(before) or NOT.fullmatch(f"not {word}"):
             continue
         is_end = any(each.match(after) for each in (_LISTED, _WITHIN))
         between = before.rpartition(down[-1])[2] if down else ","
@@ -203,7 +213,7 @@ def forbids(clause: str) -> bool:
 
 def turned_down(before: str) -> bool:
     """Tell whether the words right before something turn it down: "instead of", "no longer use"."""
-    return any(_ends_with(each, before) for each in (INSTEAD, NOT, _GIVES_UP, _BARE))
+    return any(_ends_with(each, before) for each in (INSTEAD, NOT, _GIVES_UP, BARE))
 
 
 def _ends_with(pattern: re.Pattern[str], before: str) -> bool:
@@ -226,9 +236,9 @@ def _judged(found: list[Thing]) -> list[Thing]:
             is_forbidden = before.is_forbidden
         else:
             is_open = bool(rest) and _ends_with(NOT, last.after)  # the denial is of what comes next
-            is_forbidden = not is_open and _is_forbidden_after(last)
+            is_forbidden = not is_open and _is_forbidden_after(last, is_last=not rest)
             clause = BREAK.split(thing.before)[-1]
-            is_forbidden |= forbids(clause) and not (thing.kind == "command" and _is_vague(clause))
+            is_forbidden |= forbids(clause) and not (thing.kind in {"command", "deed"} and _is_vague(clause))
         judged.append(thing._replace(is_forbidden=is_forbidden))
     return judged
 
@@ -236,8 +246,8 @@ def _judged(found: list[Thing]) -> list[Thing]:
 def _is_vague(clause: str) -> bool:
     """Tell whether another verb stands between a denial and a program: "never mix npm and …"."""
     between = _DENIAL.split(clause)[-1].split() if _DENIAL.search(clause) else []
-    is_sure = any(each.search(clause) for each in (USE, RUN, ASK, KEEP_OUT, _MANNER))
-    return bool(between) and not is_sure and _is_name(between[0])
+    is_sure = clause.endswith("(") or any(each.search(clause) for each in (USE, RUN, ASK, KEEP_OUT, BY))
+    return bool(between) and not is_sure and _is_name(between[0].lower())
 
 
 def _is_part(thing: Thing) -> bool:
@@ -246,20 +256,19 @@ def _is_part(thing: Thing) -> bool:
     return is_object and not any(each.search(thing.before) for each in (BREAK, NOT, WITHOUT))
 
 
-def _is_forbidden_after(thing: Thing) -> bool:
+def _is_forbidden_after(thing: Thing, *, is_last: bool) -> bool:
     """Tell whether the words after a thing forbid it: "… is not allowed", "… wird nicht geändert"."""
-    if _REPLACED.match(thing.after):
-        return True
-    head = BREAK.split(thing.after)[0]
-    if thing.kind == "command" and ASK.search(head):
+    head, *clauses = BREAK.split(thing.after)
+    if _REPLACED.match(thing.after) or (thing.kind == "command" and ASK.search(head)):
         return True
     denial = NOT.search(head)
     if denial and not INSTEAD.match(head, denial.start()):
         between = head[: denial.start()]
         if len(between.split()) <= _NEAR and not re.search(r"(?<!\w)(?:and|und|et|y)\s*$", between):
             return True
-    is_kept = any(each.search(thing.after) for each in (KEPT, KEEP_OUT))
-    return thing.kind == "file" and bool(is_kept or (NOT.search(thing.after) and EDIT.search(thing.after)))
+    said = thing.after if is_last else ",".join([head, *clauses[:-1]])  # the last leads to the next thing
+    is_kept = any(each.search(said) for each in (KEPT, KEEP_OUT))
+    return thing.kind == "file" and bool(is_kept or (NOT.search(said) and EDIT.search(said)))
 
 
 def _named(
@@ -273,10 +282,11 @@ def _named(
     after = following[0] if following else ""
     is_run = RUN.search(before[-12:]) is not None
     words = _with_subs(word, following, seen, is_run=is_run) if not _IN.search(before) else ()
-    if len(words) > 1 or (words and (word not in _WORDS or turned_down(before))):
+    is_alone = word not in _WORDS or (turned_down(before) and _LISTED.match(sentence, token.end()))
+    if len(words) > 1 or (words and is_alone):
         # Of "no npm scripts" nobody knows what is meant.
         said = BREAK.split(before)[-1]
-        is_vague = len(words) == 1 and _is_name(after) and forbids(said) and not _BARE.search(said)
+        is_vague = len(words) == 1 and _is_name(after) and forbids(said) and not BARE.search(said)
         return None if is_vague else "command", words, len(words)
     option, dash, verb = word.lower().partition("-")
     told = _deed(verb or after) if option in LONG_OPTIONS["git"] else ()
@@ -288,8 +298,9 @@ def _named(
     for name, folder in ((word, after), (after, word)):
         if _FOLDER.match(folder) and _PATH.fullmatch(name) and name.lower() not in _LITTLE:
             return "file", (name,), 2
-    if word in {"//", "#"} and after:
-        return "text", (after,), 2
+    is_valued = word in _VALUED
+    if (is_valued or word in {"//", "#"}) and _PATH.fullmatch(after) and after not in _LITTLE:
+        return ("option", (f"{word} {after}",), 2) if is_valued else ("text", (after,), 2)
     return *_alone(word, seen, is_code=token["capitals"] is not None, is_run=is_run), 1
 
 
@@ -303,6 +314,8 @@ def _alone(word: str, seen: Seen, *, is_code: bool, is_run: bool) -> tuple[Kind 
     elif _is_file(word, seen):
         is_ending = word.startswith(".") and _FILE.fullmatch(f"x{word}")
         kind, word = "file", f"*{word}" if is_ending else f"{word}*" if word.isupper() else word
+    elif named := _FILES_OF.get(word.lower()):
+        return "file", named
     elif told := _deed(word):
         return "command" if told[2:] else "deed", told
     elif is_code or _CODE.fullmatch(word):
@@ -339,10 +352,13 @@ def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
 def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bool) -> tuple[str, ...]:
     """Return a program's name with its sub-commands and options, () where a word is no program."""
     words = [program] if program in seen.programs else []
-    for word in following if words else ():
+    following = ["install" if _INSTALLS.fullmatch(each) else each for each in following]
+    for word, then in pairwise([*following, ""] if words else ()):
         is_script = words[-1] in {"run", "exec"} and _is_name(word)
         known = word in seen.programs[program] or (len(words) == 1 and word in SUBS) or is_script
-        known |= word in {".", "|", "--"} or words[-1] == "|"
+        is_own = _SUB.fullmatch(word) or (is_run and _is_name(word) and _OPTION.fullmatch(then))
+        is_group = words[-1] in _GROUPS or words[-1].endswith(".py")
+        known |= words[-1] == "|" or bool(is_own) or (is_group and _is_name(word))
         known |= word in seen.programs and word not in _WORDS
         if not _OPTION.fullmatch(word) and not (known and len(words) <= _NEAR):
             break
@@ -357,9 +373,8 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bo
 
 def _is_name(word: str) -> bool:
     """Tell whether a plain word may name something: it is none that any sentence has."""
-    is_common = word in _LITTLE or any(
-        each.fullmatch(word) for each in (ALWAYS, NOT, WITHOUT, EDIT, ASK, _MANNER)
-    )
+    patterns = (ALWAYS, NOT, WITHOUT, EDIT, ASK, _MANNER)
+    is_common = word in _LITTLE or word in _LANGUAGES or any(each.fullmatch(word) for each in patterns)
     return not is_common and _PLAIN.fullmatch(word) is not None
 
 
