@@ -264,7 +264,8 @@ def test_an_import_cut_short_is_completed(
         _, said = running.communicate(timeout=60)
         take_in()
 
-        assert running.returncode in {(130 if stop == signal.SIGINT else -stop), 0}
+        # Python itself hears no more of a Ctrl-C as it ends.
+        assert running.returncode in {130, -stop, 0} - ({130} if stop != signal.SIGINT else set())
         assert "Traceback" not in said
         assert remembered() == whole
 
