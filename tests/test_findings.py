@@ -132,6 +132,8 @@ NOT_THERE = "connect: Connection refused by shelf"
         # Fewer tests pass, or they pass after an edit: the code is at work.
         (["pytest tests", "pytest tests/a.py"], None),
         (["pytest tests/a.py", EDIT, "SHELF_URL=x pytest tests/a.py"], None),
+        # What else was run since may have settled it.
+        (["pytest a.py", "shelf prepare", "A=1 pytest a.py"], "shelf prepare && A=1 pytest a.py"),
         # What made it work was run before it.
         (
             ["shelf load", "docker compose up -d", "shelf load"],

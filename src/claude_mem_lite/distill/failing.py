@@ -173,9 +173,15 @@ class _Tried:
         elif other.has_worked and self.is_same(other):
             self._pass(at, other)
         elif not (self.passed or (self.is_edited and self.error.is_about_code)):
-            if (likeness := self._likeness(other)) > self.likeness:
+            # Of what is about code, what else was run since may be what settled it.
+            works = (
+                f"{self.before} && {other.command}"
+                if self.error.is_about_code and self.before
+                else other.command
+            )
+            if len(works) <= COMMAND_CHARS and (likeness := self._likeness(other)) > self.likeness:
                 self.likeness, self.is_wrong = likeness, self.error.is_about_code
-                self._take(at, other.command)
+                self._take(at, works)
             if other.has_worked and other.tool == "Bash" and not other.only_looks:
                 is_code = self.error.is_about_code and not _VERSIONING.isdisjoint(other.programs)
                 self.before = "" if is_code else other.command
