@@ -1,4 +1,4 @@
-"""What comes in as text: what is known stays, what is suspicious waits, wrong lines are named."""
+"""Tests how memory is imported from text: known rows stay, suspicious ones wait, wrong lines are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What captured text may say: orders are withheld, quotations cannot be left, what is suspicious waits."""
+"""Tests that captured text gives no orders, cannot leave its quotation marks, waits if it is suspicious."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is gone from the code is told as gone: names that were taken out, and values that are others now."""
+"""Tests that names taken out of the code, and old values of settings, are told as gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What colleagues shared is told by name; whatever one of them sends is taken as text, and stops nobody."""
+"""Tests that what colleagues share is told by their names, as text, and that none of them stops anybody."""
 
 from __future__ import annotations
 

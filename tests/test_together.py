@@ -1,4 +1,4 @@
-"""What several sessions make is told: what was explained often, changed together, or merged."""
+"""Tests that a start tells what several sessions explained, changed together, or merged."""
 
 from __future__ import annotations
 

@@ -227,7 +227,9 @@ def _does_the_same(command: str, other: str, *, is_test: bool) -> bool:
 
 
 def _has_worked(capture: Capture) -> bool:
-    return capture.event_name == "PostToolUse" or bash.is_cut_short(capture)
+    """Tell whether a call without an error has succeeded."""
+    code, _ = exit_code(bash.output(capture))
+    return capture.event_name == "PostToolUse" or bash.is_cut_short(_steps(capture), code)
 
 
 def error_of(capture: Capture) -> Error | None:
@@ -244,7 +246,7 @@ def error_of(capture: Capture) -> Error | None:
     problem = "" if only_looks else first_problem(output)
     if not steps or not (has_failed or code or (problem and "|" in command)) or any(map(is_probe, steps)):
         return None
-    if bash.is_cut_short(capture):
+    if bash.is_cut_short(steps, code):
         return None
     tests = runners.test_run(output)
     if tests and tests.has_failed:

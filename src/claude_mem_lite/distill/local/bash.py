@@ -78,11 +78,9 @@ def output(capture: Capture) -> str:
     return "\n".join(part for part in parts if part.strip()) or fields.answer(capture)
 
 
-def is_cut_short(capture: Capture) -> bool:
+def is_cut_short(steps: Sequence[Command], exit_code: int | None) -> bool:
     """Tell whether a command was ended by its own `timeout`, which is no failure."""
-    code, _ = failures.exit_code(output(capture))
-    steps = shell.steps(fields.argument(capture, "command")) if code == _TIMED_OUT else ()
-    return any(step.outer[:1] == ("timeout",) for step in steps)
+    return exit_code == _TIMED_OUT and any(step.outer[:1] == ("timeout",) for step in steps)
 
 
 def error_line(steps: Sequence[Command], output: str) -> str:
@@ -104,7 +102,9 @@ def _read(capture: Capture) -> _Run:
     command = fields.argument(capture, "command")
     steps = shell.steps(command)
     exit_code, printed = failures.exit_code(output(capture))
-    has_failed = (capture.event_name == "PostToolUseFailure" or bool(exit_code)) and not is_cut_short(capture)
+    has_failed = (capture.event_name == "PostToolUseFailure" or bool(exit_code)) and not is_cut_short(
+        steps, exit_code
+    )
     only_looks = all(shell.is_lookup(step) for step in steps)
     cwd = fields.text(capture.payload, "cwd") or capture.project_dir
     return _Run(
