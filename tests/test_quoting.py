@@ -100,6 +100,10 @@ README = "The cache is kept in the folder .cache of the project\nfor a week, the
             "Done. The cache is kept in the folder `.cache` of the project for a week. Next: tests.",
             "Done. “The cache is kept in the folder `.cache` of the project for a week”. Next: tests.",
         ),
+        (
+            "In the folder `.cache`:\n\n- of the project for a week then it",
+            "“In the folder `.cache`”:\n\n- “of the project for a week then it”",
+        ),
         ("Then is kept in the folder of it", None),
         ('Ran `echo "one two three"`.', None),
     ],

@@ -23,6 +23,8 @@ _SIGNS = "\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
 # Three words or more; two are a name.
 _QUOTATION = re.compile(r'"((?:[^"\s]+[ \t]+){2,}[^"\s]+)"')
+# What makes a line an item, what it says, and the colon of a line that heads others.
+_LINE = re.compile(r"^([ \t]*(?:(?:[-*+•#>]+|\d+[.)])[ \t]+)?)(\S.*?)(:?)[ \t]*$", re.MULTILINE)
 # Tools whose input is code, paths and patterns; of others it is words, but for these fields.
 _NO_WORDS = frozenset({*EDITORS, "Read", "Grep", "Glob", "LS", "NotebookRead"})
 _NOT_SAID = frozenset({"command", "file_path", "notebook_path", "path", "url"})
@@ -40,9 +42,16 @@ def quote_others(report: str, heard: Iterable[str]) -> str:
     end = 0
     for start, stop in _repeated(report, heard):
         if start >= end:
-            told += [report[end:start], quoted(report[start:stop])]
+            told += [report[end:start], _quoted_by_line(report[start:stop])]
             end = stop
     return "".join([*told, report[end:]])
+
+
+def _quoted_by_line(repeated: str) -> str:
+    """Return what is repeated with each line quoted by itself, so that a list stays one; code as a whole."""
+    if "```" in repeated:
+        return quoted(repeated)
+    return _LINE.sub(lambda line: f"{line[1]}{quoted(line[2])}{line[3]}", repeated)
 
 
 def quote_in_call(
