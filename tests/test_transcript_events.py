@@ -104,6 +104,13 @@ def test_what_the_user_has_not_said_is_no_prompt(text: Any, fields: dict[str, An
     ("text", "prompt"),
     [
         ([{"type": "text", "text": "one"}, {"type": "image"}, {"type": "text", "text": "two"}], "one\ntwo"),
+        (
+            [
+                {"type": "text", "text": "<ide_opened_file>The user opened a.py.</ide_opened_file>"},
+                {"type": "text", "text": "Go"},
+            ],
+            "Go",
+        ),
         ("<command-name>/review</command-name>\n<command-args>the last\ncommit</command-args>", None),
         ("<task-notification>\n<task-id>a1</task-id>", "<task-notification>\n<task-id>a1</task-id>"),
     ],
@@ -135,6 +142,22 @@ def test_a_prompt_that_was_queued_is_one(tmp_path: Path) -> None:
     events, _ = told(tmp_path)
 
     assert [event["prompt"] for event in events if "prompt" in event] == ["Go", "And the tests"]
+
+
+def test_a_prompt_beside_a_result_is_one(tmp_path: Path) -> None:
+    """So the client writes what was typed while a tool ran; its own reminders there are none."""
+    beside = [
+        {"type": "tool_result", "tool_use_id": "toolu_1", "content": "[]"},
+        {"type": "text", "text": "<system-reminder>The date has changed.</system-reminder>"},
+        {"type": "text", "text": "and use pagination"},
+    ]
+    read = Lines().user("Go").said("I look.").call("Bash", {"command": "gh api x"}, call_id="toolu_1")
+    read.user(beside).said("Well.").write(tmp_path)
+
+    events, _ = told(tmp_path)
+
+    assert names(events) == ["UserPromptSubmit", "PostToolUse", "UserPromptSubmit", "Stop"]
+    assert [event["prompt"] for event in events if "prompt" in event] == ["Go", "and use pagination"]
 
 
 def test_a_turn_ends_with_the_last_words(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ made, its own commands. Source: the transcripts and the hook events of the same 
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +18,8 @@ from claude_mem_lite.importers.lines import Line
 
 # A user's line that begins so was written by the client; a finished task it does send to the hooks.
 _FROM_THE_CLIENT = (
-    "<local-command", "<bash-", "<system-reminder", "[Request interrupted", "Operation stopped by hook: ",
-    "Caveat: ",
+    "<local-command", "<bash-", "<ide_", "<system-reminder", "[Request interrupted",
+    "Operation stopped by hook: ", "Caveat: ",
 )  # fmt: skip
 _OWN_WORDS = ("isMeta", "isVisibleInTranscriptOnly")
 _SUMMARY = "isCompactSummary"
@@ -111,7 +111,7 @@ class Reading:
             yield from self._hear(line)
         elif kind == "attachment":
             if value(said, "attachment", "type") == "queued_command":
-                yield from self._prompt(line, responses.text(value(said, "attachment", "prompt")))
+                yield from self._prompt(line, [responses.text(value(said, "attachment", "prompt"))])
         elif kind == "system":
             yield from self._note(line)
         elif said.get(_SUMMARY):
@@ -123,8 +123,9 @@ class Reading:
             results = [block for block in content if block.get("type") == "tool_result"]
             for block in results:
                 yield from self._result(line, block, said.get("toolUseResult") if len(results) == 1 else None)
-            if not results and not said.get("isSidechain") and not self.origin.agent_id:
-                yield from self._prompt(line, responses.text(content))
+            texts = [responses.text([block]) for block in content if block.get("type") == "text"]
+            if texts and not said.get("isSidechain") and not self.origin.agent_id:
+                yield from self._prompt(line, texts)
 
     def _hear(self, line: Line) -> Iterator[Event]:
         """Note what the assistant says and which tools it calls."""
@@ -166,16 +167,20 @@ class Reading:
                 key, line, "PostToolUseFailure", **call, tool_use_id=call_id, error=error, is_interrupt=False
             )
 
-    def _prompt(self, line: Line, text: str) -> Iterator[Event]:
-        """Yield a turn's end and the prompt that follows it; a command waits for what it comes to."""
+    def _prompt(self, line: Line, texts: Sequence[str]) -> Iterator[Event]:
+        """Yield a turn's end and the prompt that follows it; a command waits for what it comes to.
+
+        `texts` are the blocks of a line: what was typed while a tool ran stands beside its result.
+        """
+        text = "\n".join(each for each in texts if each.strip() and not each.startswith(_FROM_THE_CLIENT))
         self._command = None
-        if text.startswith("[Request interrupted"):
+        if any(each.startswith("[Request interrupted") for each in texts):
             self._said = None
         command = _COMMAND.search(text) if text.startswith("<command-") else None
         if command:
             arguments = _ARGUMENTS.search(text)
             text = f"{command[1]} {arguments[1] if arguments else ''}".strip()
-        if not text.strip() or text.startswith(_FROM_THE_CLIENT):
+        if not text.strip():
             return
         yield from self._report()
         event = self._event(f"prompt\0{_uuid(line)}", line, "UserPromptSubmit", prompt=text)
