@@ -29,7 +29,7 @@ _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"
 _CLAUSE = re.compile(r"[,:]\s")
 _WORD = re.compile(r"[^\s,:;.!?]+")
-_LAST_WORD = re.compile(r", (\w+)\W*$")  # "in UTC, always"
+_LAST_WORD = re.compile(r"(?<=, )\w+(?=\W*$)|\w+(?=[,:] )")  # "in UTC, always"; of a clause that goes on
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
@@ -150,8 +150,7 @@ def _binds(content: str) -> bool:
         return True
     if any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES, phrases.OUGHT)):
         return False
-    last = _LAST_WORD.search(content)
-    places = [*_first_words(content), *([last.start(1)] if last else [])]
+    places = (*_first_words(content), *(word.start() for word in _LAST_WORD.finditer(content)))
     return any(phrases.ALWAYS.match(content, at) for at in places)
 
 
