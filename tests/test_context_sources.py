@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,20 @@ def test_the_plan_says_what_is_next(memory: Path, events: list[Any]) -> None:
     block = builder.build("/p", session_id="me", source="compact", now=AT)
 
     assert "88888888 Next: c and b" in lines(block, "working_state")
+
+
+def test_a_plan_that_a_commit_has_overtaken_is_not_next(memory: Path) -> None:
+    """Nobody has touched it since: what it left open is done by then, or dropped."""
+    work_in_flight()
+    tool, asked, answer = CASES["plans"][0][0]
+    event = {"session_id": "me", "hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": asked}
+    inbox.append(json.dumps({**event, "tool_response": answer}), "/p")
+    later = inbox.utc_text(time.time() + 60)
+    observe("9" * 32, "Bash", "Commit 'c' as 7654321", session_id="me", created_at=later)
+
+    block = builder.build("/p", session_id="me", source="compact", now=AT)
+
+    assert "Next: " not in block.text
 
 
 def test_after_clear_the_cleared_session_comes_first(memory: Path) -> None:

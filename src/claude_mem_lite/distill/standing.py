@@ -31,7 +31,7 @@ def standing(
     by_file: dict[str, list[FunctionChange]] = {}
     for row in code.changes_of(project_dir, [session_id], since=committed, limit=_CHANGES):
         by_file.setdefault(row.file_path, []).append(row)
-    plan = context_rows.plan_events(project_dir, session_id)
+    plan = context_rows.plan_events(project_dir, session_id, since=committed)
     told = {path: changed(own) for path, own in by_file.items() if not is_test(path)}
     return state_of(rows, plan=plan, quote=_quoting(session_id), changes=told, later=later)
 

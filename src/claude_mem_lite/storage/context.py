@@ -216,15 +216,19 @@ def _take(calls: list[tuple[str, str]], agent_type: str) -> str:
     return "" if at is None else calls.pop(at)[1]
 
 
-def plan_events(project_dir: str, session_id: str) -> list[dict[str, Any]]:
-    """Return the events that tell of a session's plan (its to-do list or its tasks), oldest first."""
-    rows = PendingEvent.select(PendingEvent.raw_output).where(
+def plan_events(project_dir: str, session_id: str, *, since: str) -> list[dict[str, Any]]:
+    """Return the events that tell of a session's plan (its to-do list or its tasks), oldest first.
+
+    None where the plan was not touched after `since` (UTC text).
+    """
+    rows = PendingEvent.select(PendingEvent.raw_output, PendingEvent.created_at).where(
         (PendingEvent.project_dir == project_dir)
         & (PendingEvent.session_id == session_id)
         & PendingEvent.tool_name.in_(("TodoWrite", "TaskCreate", "TaskUpdate"))
         & (PendingEvent.event_name == "PostToolUse")
     )
-    return [json.loads(row.raw_output) for row in rows.order_by(PendingEvent.seq)]
+    events = list(rows.order_by(PendingEvent.seq))
+    return [json.loads(row.raw_output) for row in events] if events and events[-1].created_at > since else []
 
 
 def branch_of(session_id: str) -> str:
