@@ -225,6 +225,21 @@ def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
     assert says not in cured.text
 
 
+def test_a_failure_with_a_cure_is_told_with_it(memory: Path) -> None:
+    """Where the last session has met it and left it, the thread does not take its place."""
+    for name in ("s1", "s2"):
+        session(name, FAILS, WORKS)
+    report = "`a.py` writes cents. `b.py` reads `a.py`. `c.py` is gone, because `b.py` does it."
+    asked = Capture("UserPromptSubmit", "", {"prompt": "Write the cents"}, "/p")
+    session("s3", asked, FAILS, Capture("Stop", "", {"last_assistant_message": report}, "/p"))
+
+    block = builder.build("/p", session_id="new").text
+
+    assert "Where the work stands" in block
+    assert "Failing: " not in block
+    assert "failed in 3 sessions: “unknown option: --fast”. What worked: `tool run build --slow`" in block
+
+
 @pytest.mark.parametrize(
     "slip",
     [

@@ -12,12 +12,14 @@ from dataclasses import replace
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.past import FADES, SESSIONS, Past
+from claude_mem_lite.distill.findings import findings
 from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said
 from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage.models import FunctionChange, Learning, Session
 from claude_mem_lite.text import CHARS_PER_TOKEN, count
 
@@ -41,8 +43,19 @@ def thread(past: Past) -> list[Line]:
     row = past.newest
     if row is None:
         return []
-    lines = [past.said(said) for said in _left(past, row) if said.at > past.since]
+    cured = _known_to_work(past.project_dir)
+    lines = [
+        past.said(said)
+        for said in _left(past, row)
+        if said.at > past.since and not (said.label == "Failing" and said.row_id in cured)
+    ]
     return in_order([past.heading(row, of_thread=True), *lines]) if lines else []
+
+
+def _known_to_work(project_dir: str) -> set[str]:
+    """Return the calls that failed in a way that recurs and has a cure: another layer tells both."""
+    found = findings(finding_rows.known(project_dir))
+    return {call for each in found if each.recurs and each.works for call in each.event_ids}
 
 
 def _left(past: Past, row: Session) -> list[Said]:
