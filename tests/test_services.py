@@ -184,6 +184,15 @@ def test_a_data_directory_that_cannot_serve_is_refused(
         supervise.up()
 
 
+@pytest.mark.process
+def test_why_the_supervisor_does_not_start_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its own words, not with the line in which it names its help."""
+    monkeypatch.setattr(supervise, "CONF", str(home / "gone.conf"))
+
+    with pytest.raises(ClaudeMemError, match=r"supervisord did not start: .*could not find config file"):
+        supervise.up()
+
+
 def test_a_data_directory_may_have_spaces_and_umlauts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The services start and stop in such a folder."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / "my mémoire"))

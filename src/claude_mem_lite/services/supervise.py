@@ -239,7 +239,9 @@ def _spawn(with_key: str) -> None:
         check=False,
     )
     if started.returncode:
-        said = started.stderr.strip().split("\n")[-1] or f"exit status {started.returncode}"
+        # Its own errors end with a line that names its help.
+        errors = [line for line in started.stderr.splitlines() if line and not line.startswith("For help")]
+        said = errors[-1] if errors else f"exit status {started.returncode}"
         raise ClaudeMemError(f"supervisord did not start: {said}")
 
 
