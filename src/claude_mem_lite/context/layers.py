@@ -24,7 +24,7 @@ from claude_mem_lite.storage.models import FunctionChange, Learning, Session
 from claude_mem_lite.text import CHARS_PER_TOKEN, count
 
 FUNCTIONS = 30
-LEARNINGS = 10
+LEARNINGS = 16
 LEAST_CONFIDENCE = 0.5
 
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
