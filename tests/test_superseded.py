@@ -404,6 +404,29 @@ def test_what_is_renamed_on_another_branch_says_so(memory: Path, repository_dir:
     assert (here, there) == (" (`loadBook` → `openBook` on me/rename)", "")
 
 
+def test_what_a_branch_has_is_not_gone_where_another_is_checked_out(
+    memory: Path, repository_dir: Path
+) -> None:
+    """Its last session has reported it; once the branch has come in, the work tree decides."""
+    commit(repository_dir, b="package b\n")
+    project = str(repository_dir)
+    git(repository_dir, "switch", "-qc", "me/load")
+    commit(repository_dir, a="func loadBook() {}\n")
+    report = stop("`loadBook` reads a book. It keeps `maxBooks`. `openShelf` comes next.")
+    at = "2026-01-02T10:00:00.000000Z"
+    take_in(report, session_id="s1", project_dir=project, branch="me/load", at=at)
+    summarize_session("s1")
+    look_at(project)
+    git(repository_dir, "switch", "-q", "main")
+    look_at(project)
+
+    assert Superseded(project, branch="main")("`loadBook` reads.", "") == ""
+    git(repository_dir, "merge", "-q", "--no-ff", "-m", "Merge branch 'me/load'", "me/load")
+    commit(repository_dir, a="func readBook() {}\n")
+    look_at(project)
+    assert Superseded(project, branch="main")("`loadBook` reads.", "") == " (`loadBook` is gone)"
+
+
 def test_another_variable_is_no_other_name(memory: Path) -> None:
     """What stands before the last dot may be called otherwise anywhere."""
     assert gone(edited("/p/a.go", "id.Pattern\nid.Pattern", "other.Pattern\nother.Pattern")) == [

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from peewee import JOIN, Case
+from peewee import JOIN, Case, fn
 
 from claude_mem_lite.repository import SHARED_BRANCHES
-from claude_mem_lite.storage.models import PendingEvent, RetiredName, Session
+from claude_mem_lite.storage.models import Observation, PendingEvent, RetiredName, Session
 
 # The newest: of all that are asked for, and of those that are gone.
 _CANDIDATES, _GONE = 5_000, 1_000
@@ -80,21 +80,34 @@ def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch:
     """Return the names, among some if they are given, that are gone from a project's code.
 
     Those that were renamed on a branch that has not come in are among them, but for what is on that `branch`:
-    of its own work tree it is known what it has.
+    of its own work tree it is known what it has. What the last session of such a branch reported is there,
+    not gone.
     """
     columns = (RetiredName.name, RetiredName.beside, RetiredName.replacement, RetiredName.retired_at)
     elsewhere = Case(None, [(RetiredName.is_gone, "")], Session.branch)
     rows = RetiredName.select(*columns, elsewhere).join(
         Session, JOIN.LEFT_OUTER, on=(Session.id == RetiredName.session_id)
     )
+    rows = rows.join_from(
+        RetiredName, Observation, JOIN.LEFT_OUTER, on=(Observation.id == RetiredName.observation_id)
+    )
+    has_own = Session.branch.not_in({*SHARED_BRANCHES, branch}) & ~Session.branch.startswith("@")
     is_renamed = (
         (RetiredName.replacement != "")
         & ~RetiredName.replacement.startswith(RetiredName.name)
         & (RetiredName.beside == "")
-        & Session.branch.not_in({*SHARED_BRANCHES, branch})
-        & ~Session.branch.startswith("@")
+        & has_own
     )
-    rows = rows.where((RetiredName.project_dir == project_dir) & (RetiredName.is_gone | is_renamed))
+    has_come_in = fn.coalesce(fn.json_extract(Session.state, "$.is_merged"), 0) == 1
+    later = Session.alias()
+    goes_on = later.select().where(
+        (later.project_dir == project_dir)
+        & (later.branch == Session.branch)
+        & (later.started_at > Session.started_at)
+    )
+    is_reported = (RetiredName.replacement == "") & (Observation.tool_name == "Stop") & ~fn.EXISTS(goes_on)
+    is_gone = RetiredName.is_gone & (~fn.coalesce(has_own & is_reported, 0) | has_come_in)
+    rows = rows.where((RetiredName.project_dir == project_dir) & (is_gone | is_renamed))
     if names is not None:
         some = sorted(names)[:_AT_ONCE]
         rows = rows.where(RetiredName.name.in_(some) | RetiredName.beside.in_(some))
