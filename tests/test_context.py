@@ -189,6 +189,19 @@ def test_files_of_the_own_branch_go_first(memory: Path) -> None:
     assert lines(elsewhere, "files") == ["s2 b.py, a.py"]
 
 
+def test_files_far_down_are_named_in_brief(memory: Path) -> None:
+    """Ten of them would have no room in full; the first folder, the last and the name tell which it is."""
+    session_row("s1", last_event_at=at(-60))
+    deep = "/src/main/kotlin/org/shelf/lending/"
+    paths = [f"api{deep}Book{number}.kt" for number in range(9)] + [f"web{deep}Book.kt"]
+    observe("1" * 32, "Edit", "Edit books", files_touched=paths)
+
+    (told,) = lines(builder.build("/p", session_id="mine", now=AT), "files")
+
+    assert told.startswith("s1 api/…/lending/Book0.kt, api/…/lending/Book1.kt, ")
+    assert told.endswith(", web/…/lending/Book.kt")
+
+
 def test_what_a_layer_leaves_goes_to_the_next(memory: Path) -> None:
     """Where nothing was changed or learned, what was stated has nearly all of the block."""
     session_row("s1")

@@ -39,6 +39,7 @@ _ABBREVIATION = re.compile(
 _FULL_STOP = re.compile(r"[ .:;]+(?=”?$)")
 _MARKDOWN_LEAD = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d+[.)]\s+|>\s+)+")
 CHARS_PER_TOKEN = 3.5
+_PATH_PARTS = 5  # a longer path is told in brief
 
 
 def clean(text: str) -> str:
@@ -138,3 +139,9 @@ def estimate_tokens(text: str) -> int:
     Source: the project's requirements, context budget.
     """
     return max(1, int(len(text) / CHARS_PER_TOKEN))
+
+
+def brief_path(path: str) -> str:
+    """Return a path with its first folder, its last and its name: "api/…/hold/HoldService.kt"."""
+    parts = path.split("/")
+    return "/".join([parts[0], "…", *parts[-2:]]) if len(parts) > _PATH_PARTS else path
