@@ -140,6 +140,9 @@ NOT_THERE = "connect: Connection refused by shelf"
             "docker compose up -d && shelf load",
         ),
         (["shelf load", EDIT, "docker compose up -d", "shelf load"], None),
+        # What is put into a commit is no way to run it; a program that the error names may be.
+        (["shelf load a/b.py", "git add a/b.py && git commit -m load"], ""),
+        (["pack load", "shelf load --now"], "shelf load --now"),
         # The one that is most like it, by more than its program.
         (["shelf load --all", "shelf fmt", "shelf pack all", "A=1 shelf load --all"], "A=1 shelf load --all"),
     ],
@@ -155,7 +158,17 @@ def test_what_worked_without_an_edit_tells_what_was_wrong(
         [fails, *(each if isinstance(each, Capture) else call(each) for each in others)]
     ).failed
 
-    assert [each.works for each in found] == ([works] if works else [])
+    assert [each.works for each in found] == ([] if works is None else [works])
+
+
+def test_a_long_title_does_not_hide_what_made_a_call_work() -> None:
+    """What stands in quotation marks is left out of a command that is too long."""
+    title = f'--title "{"The shelf " * 30}"'
+    fails = call(f"gh pr create --fill {title}", error="Head sha cannot be blank")
+
+    (found,) = read_calls([fails, call(f"gh pr create {title} --base main --head shelf")]).failed
+
+    assert found.works == 'gh pr create --title "…" --base main --head shelf'
 
 
 def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
@@ -238,6 +251,17 @@ def test_a_failure_with_a_cure_is_told_with_it(memory: Path) -> None:
     assert "Where the work stands" in block
     assert "Failing: " not in block
     assert "failed in 3 sessions: “unknown option: --fast”. What worked: `tool run build --slow`" in block
+
+
+def test_of_several_cures_the_one_that_most_sessions_found_is_told(memory: Path) -> None:
+    """One session's may have been an accident."""
+    for name in ("s1", "s2"):
+        session(name, FAILS, WORKS)
+    session("s3", FAILS, call("tool run build --other"))
+
+    assert "failed in 3 sessions: “unknown option: --fast”. What worked: `tool run build --slow`" in (
+        builder.build("/p", session_id="new").text
+    )
 
 
 @pytest.mark.parametrize(

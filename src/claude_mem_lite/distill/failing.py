@@ -23,10 +23,13 @@ from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import one_line
 
-COMMAND_CHARS, ERROR_CHARS = 160, 200
+COMMAND_CHARS, ERROR_CHARS, _READ_CHARS = 160, 200, 2_000
+# A title or a message is not what makes a command work.
+_LONG_TEXT = re.compile(r"([\"'])(?:(?!\1).){20,}\1")
 # So many calls after a failure may be what was tried next.
 _TRIED = 15
 _INPUT_CHARS, _INPUTS = 60, 3
+_NAMED = 0.01  # likeness of a program that the error names
 # What says less is no signature.
 _FEWEST_WORDS = 3
 _VERSIONING = frozenset({"git", "gh", "jj", "hg"})
@@ -209,12 +212,16 @@ class _Tried:
             return 0.0
         if self.error.is_about_code:
             return float(_does_the_same(mine.command, other.command, is_test=self.error.is_of_tests))
+        if _VERSIONING.issuperset(other.programs) and not _VERSIONING.issuperset(mine.programs):
+            return 0.0
         likeness = len(shared) / max(1, len(mine.words))
         if mine.tool in _LOOKING:  # for the same thing
             return max(likeness, 0.01) if 2 * likeness >= 1 or not mine.words else 0.0
         if other.tool == mine.tool != "Bash":
             return max(likeness, 0.01)
-        return likeness if shared - (mine.programs & other.programs) else 0.0
+        is_like = bool(shared - (mine.programs & other.programs))
+        is_named = not set(_PART.findall(self.error.line)).isdisjoint(other.programs - mine.programs)
+        return max(likeness, _NAMED) if is_like or is_named else 0.0
 
 
 def _does_the_same(command: str, other: str, *, is_test: bool) -> bool:
@@ -265,7 +272,9 @@ def error_of(capture: Capture) -> Error | None:
 def told(capture: Capture) -> str:
     """Return a call as it can be made again."""
     if capture.tool_name == "Bash":
-        return _uncut(_of(capture, bash.shown(capture, 2 * COMMAND_CHARS)))[:COMMAND_CHARS]
+        command = _uncut(_of(capture, bash.shown(capture, _READ_CHARS), chars=_READ_CHARS))
+        brief = _LONG_TEXT.sub(r"\1…\1", command) if len(command) > COMMAND_CHARS else command
+        return brief[:COMMAND_CHARS]
     inputs = ", ".join(f"{name}: {value}" for name, value in list(_inputs(capture))[:_INPUTS])
     return one_line(f"{capture.tool_name}({inputs})", COMMAND_CHARS)
 
@@ -304,10 +313,10 @@ def _signature(says: str) -> str:
     return shape(_PATH.sub("…", says))
 
 
-def _of(capture: Capture, line: str) -> str:
+def _of(capture: Capture, line: str, *, chars: int = ERROR_CHARS) -> str:
     """Return a line with its paths relative to the project."""
     root = capture.project_dir.rstrip("/")
-    return one_line(line.replace(f"{root}/", "").replace(root, "."), ERROR_CHARS) if root else line
+    return one_line(line.replace(f"{root}/", "").replace(root, "."), chars) if root else line
 
 
 def _first_line(text: str) -> str:

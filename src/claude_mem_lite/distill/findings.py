@@ -1,6 +1,7 @@
 """Puts the failed calls of a project's sessions together into findings, and words these. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -11,7 +12,7 @@ from claude_mem_lite.text import count, join, one_line
 
 # In so many sessions a failure has to be met before it is told without being asked for.
 RECURS = 2
-_CALL_CHARS, _ERROR_CHARS = 110, 90
+_CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 90
 _WORKS_CHARS = 60
 _RULES = 6
 # What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
@@ -65,7 +66,7 @@ class Finding:
     @property
     def says(self) -> str:
         """What failed how, in how many sessions, and what worked then."""
-        command, works = (_in_backticks(each, _CALL_CHARS) for each in (self.command, self.works))
+        command, works = _in_backticks(self.command, _CALL_CHARS), _in_backticks(self.works, _CURE_CHARS)
         before = self.command.removesuffix(self.works).strip()
         if before and before != self.command:  # a wrapper, or a step into a folder
             was_there = ", where the shell stood already" if before.startswith("cd ") else ""
@@ -128,7 +129,11 @@ def _in_backticks(told: str, chars: int) -> str:
 
 
 def _with_cure(rows: Sequence[Row], command: str) -> Row:
-    """Return the failure most like a command, of those alike the last, for which something worked."""
+    """Return the failure for which something worked that is most like a command.
+
+    Of those alike it is one whose cure most sessions found, the last of them.
+    """
     wanted = set(command.split())
     cured = [row for row in rows if row.works] or rows
-    return max(reversed(cured), key=lambda row: len(wanted & set(row.command.split())))
+    found = Counter(works for works, _ in {(row.works, row.session_id) for row in cured})
+    return max(reversed(cured), key=lambda row: (len(wanted & set(row.command.split())), found[row.works]))

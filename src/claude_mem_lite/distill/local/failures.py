@@ -6,12 +6,16 @@ from collections.abc import Collection, Iterable
 from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.text import one_line
 
-_MARK = re.compile(r"^E  +")  # pytest's
+_MARK = re.compile(r"^(?:E  +|│ )")  # pytest's, and the box that terraform draws
+# What Gradle says at last, where nothing above says it: the innermost of its reasons.
+_AT_LAST = re.compile(r"^FAILURE: Build failed with an exception\.$", re.MULTILINE)
+_CAUSE = re.compile(r"^\* What went wrong:\n(?:.+\n)*?[> \t]*(?P<says>\S.*)\n\s*$", re.MULTILINE)
 _EXIT_CODE = re.compile(r"\AExit code (-?\d{1,9})\n?")
 
 # An exception's line comes last, after its traceback; of plain errors the first causes the others.
 _EXCEPTION = re.compile(
-    r"^[\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)|^(?:\w+\.)+[A-Z]\w*[a-z]\w*: \S"
+    r"^[\w.:]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)"
+    r"|^(?:\w+\.)+[A-Z]\w*[a-z]\w*: \S"
 )
 # A runner's word that what it ran has failed, which that says better; advice, which is no error.
 _ONLY_CODE = re.compile(
@@ -52,6 +56,7 @@ def decisive_line(output: str) -> str:
     """Return the line that says what went wrong, as it was; "" for an empty output."""
     if problem := first_problem(output):
         return problem
+    output, *below = _AT_LAST.split(output, maxsplit=1)
     lines = _telling(_MARK.sub("", line.strip()) for line in output.splitlines() if line.strip())
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
     if exceptions:
@@ -60,7 +65,8 @@ def decisive_line(output: str) -> str:
         for line in lines:
             if pattern.search(line):
                 return _without_folder(line)
-    return ""
+    cause = _CAUSE.search(below[0]) if below else None
+    return one_line(cause["says"], 300) if cause else ""
 
 
 def about_option(options: Collection[str], output: str) -> str:

@@ -13,9 +13,10 @@ _RESULTS = {
     "failed": "failed", "failure": "failed", "failures": "failed", "fail": "failed", "failing": "failed",
     "error": "errors", "errors": "errors", "unexpected": "failed",
     "passed": "passed", "pass": "passed", "passing": "passed", "passes": "passed",
-    "skipped": "skipped", "skip": "skipped", "ignored": "skipped", "pending": "skipped", "todo": "skipped",
+    "skipped": "skipped", "skip": "skipped", "skips": "skipped", "ignored": "skipped",
+    "pending": "skipped", "todo": "skipped",
     "xfailed": "xfailed", "xpassed": "xpassed",
-    "total": "total", "tests": "total", "test": "total", "run": "total",
+    "total": "total", "tests": "total", "test": "total", "run": "total", "runs": "total",
     "examples": "total", "example": "total",
 }  # fmt: skip
 _COUNT = re.compile(
@@ -197,6 +198,12 @@ _RUNNERS = (
         verdict=r"^\d+ examples?, \d+ failures?.*$",
         failing=r"^rspec (?P<name>\S+)",
         evidence=r"^[ \t]+(?:\d+\) .*|Failure/Error: .*|expected.*|got.*)$",
+    ),
+    _runner(
+        "minitest",
+        verdict=r"^\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors\b.*$",
+        failing=r"^(?P<name>[A-Z]\w*(?:::\w+)*#test_\S+?)(?: \[.*\])?:$",
+        evidence=r"^(?:[\w:]*Error: .*|[\w:]*#test_.*:|Expected.*|[ \t]*Actual: .*)$",
     ),
     _runner(
         "phpunit",
