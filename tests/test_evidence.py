@@ -162,3 +162,9 @@ def test_only_who_says_that_it_was_said_before_repeats() -> None:
     """A second thought is no repetition."""
     assert signs("thinking again: we could drop the start command") == []
     assert signs("no, as I said: don't touch the lock file")[0][1] == ACTIVE
+
+
+def test_a_form_that_binds_nothing_is_no_rule() -> None:
+    """It says of nothing how it is done."""
+    assert all(count < ACTIVE for _, count in signs("next time too"))
+    assert signs("next time ask before you push") == [("next time ask before you push", ACTIVE)]

@@ -43,7 +43,7 @@ ALWAYS = _any_of(
     "la prossima volta,volgende keer,następnym razem,в следующий раз,"
     "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,"
     r"jedes mal\W+wenn du,(?:à )?chaque fois que (?:tu|vous),cada vez que \w+s,(?:cada|toda) vez que você,ogni volta che \w+i,"
-    "immer,niemals,nie,stets,merk dir,denk (?:daran|dran),vergiss nicht,"
+    r"immer,niemals,nie(?!\s+\w*(?:j|ć|my|cie|rób)(?!\w)),stets,merk dir,denk (?:daran|dran),vergiss nicht,"
     "toujours,jamais,n'oublie(?:z)? pas,souviens-toi,rappelle-toi,siempre,nunca,jamás,recuerda,no olvides,"
     "sempre,jamais,lembre(?:-se)?,não (?:se )?esqueça,ricorda(?:ti)?,non dimenticare,altijd,nooit,onthoud,"
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
@@ -198,7 +198,7 @@ ONCE = _any_of(
     "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),hang on,until (?:i|you|we|then|tomorrow),let me know,"
     "(?:in|on|for|at|with|as) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|step"
     "|one|ticket|bug|batch),on line \\d+,when you(?:'re| are) (?:done|finished),"
-    "diesmal,vorerst,erstmal,fürs erste,heute,noch nicht,"
+    "diesmal,vorerst,erstmal,fürs erste,heute,noch nicht,pas encore,todavía no,ainda não,non ancora,jeszcze nie,ещё не,"
     "pour l'instant,pour le moment,cette fois,aujourd'hui,"
     "por ahora,de momento,esta vez,hoy,por enquanto,desta vez,hoje,"
     "per ora,per adesso,questa volta,oggi,voorlopig,deze keer,vandaag,"

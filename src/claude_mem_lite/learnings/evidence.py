@@ -29,7 +29,7 @@ _CHARS_A_WORD = 3  # of a script without spaces
 _MARKS = " ,;:-"
 _CLAUSE = re.compile(r"[,:]\s")
 _WORD = re.compile(r"[^\s,:;.!?]+")
-_LAST_WORD = re.compile(r"(?<=, )\w+(?=\W*$)|\w+(?=[,:] )")  # "in UTC, always"; of a clause that goes on
+_EDGE = re.compile(r"(?<=, )\w+|\w+(?=[,:] )")  # of a clause: "in UTC, always"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
@@ -101,7 +101,7 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
     if sentence.is_rule or _binds(content):
         return ACTIVE
     rest = phrases.IN_PROJECT.sub("", content)
-    if not _is_general(rest):
+    if not _is_general(rest) or is_question(rest):
         return 0
     if _is_ours(content) or phrases.SAID_BEFORE.match(content):
         signs = ACTIVE
@@ -150,8 +150,10 @@ def _binds(content: str) -> bool:
         return True
     if any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES, phrases.OUGHT)):
         return False
-    places = (*_first_words(content), *(word.start() for word in _LAST_WORD.finditer(content)))
-    return any(phrases.ALWAYS.match(content, at) for at in places)
+    places = (*_first_words(content), *(word.start() for word in _EDGE.finditer(content)))
+    found = next(filter(None, (phrases.ALWAYS.match(content, at) for at in places)), None)
+    # "next time too" says of nothing how it is done
+    return found is not None and len(terms(content)) > len(terms(found[0]))
 
 
 def _first_words(content: str) -> Iterator[int]:
