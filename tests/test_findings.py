@@ -452,6 +452,8 @@ PUSHED = call("git push origin HEAD:main --push-option=ticket.skip")
         ("push", True),
         ("ok, commit and push it please", True),
         ("bitte pushen", True),
+        ("commit e push", True),
+        ("コミットしてpush", True),
         ("what does the push command of the client do with its second argument?", False),
         ("run the linter", False),
         ("rework the parser of push options", False),
@@ -466,6 +468,20 @@ def test_a_bare_command_is_told_what_failed_of_it(memory: Path, prompt: str, *, 
 
     assert ("git push origin main` failed in 2 sessions" in block.text) == is_told
     assert block.tokens <= failure.BUDGET_TOKENS
+
+
+def test_a_pasted_error_is_told_what_worked(memory: Path) -> None:
+    """Behind a log's time as well; an error that no session met says nothing."""
+    session("s1", REJECTED, PUSHED)
+    log = "CI is red:\n\n2026-03-10T08:31:44.01Z {}\nI don't get it"
+    error = "error: remote rejected: pre-push hook declined without a ticket in it"
+    ask = {"session_id": "s2"}
+
+    known = blocks.for_prompt(Searcher(by_meaning=False), "/p", log.format(error), **ask)
+    other = blocks.for_prompt(Searcher(by_meaning=False), "/p", log.format("error: disk full"), **ask)
+
+    assert "What worked: `git push origin HEAD:main --push-option=ticket.skip`" in known.text
+    assert "What worked" not in other.text
 
 
 def test_a_bare_command_is_told_once_a_session(memory: Path) -> None:

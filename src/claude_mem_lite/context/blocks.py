@@ -61,6 +61,10 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     if branch not in {*SHARED_BRANCHES, *shown.branches}:
         arrived = _thread(project_dir, branch, without=session_id, said=said, budget_tokens=room)
     room -= arrived.tokens
+    failed = failure.asked_for(
+        Past(project_dir, time.time()), prompt, session_id=session_id, said=said, budget_tokens=room
+    )
+    room -= failed.tokens
     section = recall(
         searcher,
         project_dir,
@@ -73,10 +77,6 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
         branch=branch,
     )
     fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
-    failed = failure.asked_for(
-        Past(project_dir, time.time()), prompt,
-        session_id=session_id, said=said, budget_tokens=room - section.tokens,
-    )  # fmt: skip
     block = assemble([arrived, failed, section], most_tokens=most, started=started)
     return replace(block, branch=branch if arrived.lines else None)
 

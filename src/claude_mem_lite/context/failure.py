@@ -10,6 +10,7 @@ from claude_mem_lite.context import shared
 from claude_mem_lite.context.budget import Line, Said, Section, fill
 from claude_mem_lite.context.past import FADES, Past
 from claude_mem_lite.context.prompts import command_words
+from claude_mem_lite.distill.failing import signatures_in
 from claude_mem_lite.distill.findings import RECURS, Finding, findings, rules_told
 from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.distill.state import State
@@ -27,6 +28,7 @@ _CHARS = 380
 _COMMANDS = 6  # that were run most
 _FINDINGS = 20  # of which lines are made
 _SUBS = 2  # words of a sub-command, as in `gh pr create`
+_JOINS = 3  # letters of a word that joins others, at most
 _INFLECTED = 4  # letters of a name that a language may put an ending to: "committen", "tests"
 # A failure is worth so much less for each session that has not met it.
 _FADES = 0.95
@@ -68,11 +70,18 @@ def as_before(
 
 
 def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_tokens: int) -> Section:
-    """Return what failed in several sessions of the commands that a bare prompt names ("commit and push").
+    """Return what worked when calls failed as a prompt's paste says, or what a bare prompt's commands meet.
 
-    Half of its words have to be sub-commands of such commands; without lines where they are not.
+    Of a prompt like "commit and push" half of the words have to be sub-commands of what failed in several
+    sessions; without lines where they are not.
     """
     section = Section("failure", "This has failed before")
+    budget_tokens = min(budget_tokens, BUDGET_TOKENS)
+    if pasted := signatures_in(prompt):
+        rows = finding_rows.known(past.project_dir, signatures=pasted, without=session_id)
+        lines = [_line(past, each, each.says) for each in findings(rows) if each.works]
+        fill(section, lines, budget_tokens=budget_tokens, said=said)
+        return section
     asked = command_words(prompt)
     found = findings(finding_rows.known(past.project_dir, without=session_id)) if asked else []
     named = {
@@ -80,9 +89,11 @@ def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_to
         for each in found[:_FINDINGS]
         if each.recurs and not each.rule and not each.is_slip and (words := _named_in(asked, each.command))
     }
-    if named and 2 * len(set[str]().union(*named.values())) >= len(asked):
+    called = set[str]().union(*named.values())
+    # "e", "und" and "y" are no words of a command.
+    if named and 2 * len(called) >= len({word for word in asked if word in called or len(word) > _JOINS}):
         lines = [_line(past, each, each.says) for each in named]
-        fill(section, lines, budget_tokens=min(budget_tokens, BUDGET_TOKENS), said=said)
+        fill(section, lines, budget_tokens=budget_tokens, said=said)
     return section
 
 

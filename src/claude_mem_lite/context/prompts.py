@@ -14,6 +14,7 @@ _TAGGED = re.compile(
     r"<(system-reminder|task-notification|ide_\w+|(?:local-command|bash)-\w+)>.*?(?:</\1>|\Z)", re.DOTALL
 )
 _COMMAND = re.compile(r"\A\s*/[\w:-]+(?=\s|\Z)")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")  # parts no words
 _CLITIC = re.compile(r"(?<=\w)['\u2019](?:s|re|ve|ll|d|m)\b")
 # How a prompt begins says what to do, not with what.
 _LEAD = re.compile(
@@ -42,7 +43,7 @@ def question(prompt: str) -> str:
 
 def command_words(prompt: str) -> set[str]:
     """Return the telling words of a prompt that may be a bare command, "commit and push"; else none."""
-    asked = words(question(prompt))
+    asked = words(_UNSPACED.sub(" ", question(prompt)))
     return set() if len(asked) > _COMMAND_WORDS else {word for word in asked if not _is_chatter(word)}
 
 

@@ -18,7 +18,7 @@ from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.attempts import is_probe
 from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
-from claude_mem_lite.distill.local.failures import exit_code, last_line
+from claude_mem_lite.distill.local.failures import exit_code, is_error, last_line
 from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import one_line
@@ -49,6 +49,8 @@ _RULE = re.compile(
     r"|\b(?P<code>[A-Z]{1,6}\d{3,5})\b"
 )
 _CUTTING = frozenset({"cat", "head", "tail"})
+_STAMP = re.compile(r"^(?:\[?\d{4}-\d\d-\d\d[T ][^\s\]]+\]?\s+)?(?:Caused by: )?")  # before a line of a log
+_PASTED_LINES = 200
 _MARK = re.compile(r"//|#|/\*|--|<!--|;;?")
 _PLAIN = re.compile(r"[^\W\d_]{2,}")
 _WORD = re.compile(r"\w{4,}")
@@ -267,6 +269,13 @@ def error_of(capture: Capture) -> Error | None:
         return Error(says, name or _signature(says), name, is_about_code=True)
     line = bash.error_line(steps, output) or last_line(output)
     return _error(line, capture, is_look=only_looks)
+
+
+def signatures_in(text: str) -> set[str]:
+    """Return what the errors may be known by that somebody has pasted, each a line of its own."""
+    pasted = (_STAMP.sub("", line.strip()) for line in text.splitlines()[:_PASTED_LINES])
+    lines = (one_line(line, ERROR_CHARS) for line in pasted)
+    return {_signature(_POSITION.sub("", _SHELL.sub("", line))) for line in lines if is_error(line)}
 
 
 def told(capture: Capture) -> str:

@@ -39,8 +39,9 @@ _DECIDED = re.compile(
 _OPEN = re.compile(
     r"\b(?:next(?! to\b)|remaining|todo|still (?:open|needs?|fail\w*|to)|not (?:yet|done)|left (?:open|to)"
     r"|unfinished|waiting|pending|offen|noch nicht"
-    r"|reste à|pas encore|pendientes?|todavía no|pendentes?|ainda não"
-    r"|da fare|non ancora|осталось|ещё не)\b"
+    r"|reste(?:nt)? ?:|reste à|pas encore|à faire|pendientes?|todavía no|falta(?:n|m)?|pendentes?|ainda não"
+    r"|da fare|non ancora|manca(?:no)?|nog (?:niet|open|te doen)|zostało|zostaje|do zrobienia|jeszcze nie"
+    r"|осталось|ещё не)(?!\w)"
     r"|待办|尚未|还没|未完了|残り|まだ"
     r"|(?:^|: )\[ \] ",  # a box that is not ticked
     re.IGNORECASE,
