@@ -198,8 +198,8 @@ def test_files_far_down_are_named_in_brief(memory: Path) -> None:
 
     (told,) = lines(builder.build("/p", session_id="mine", now=AT), "files")
 
-    assert told.startswith("s1 api/…/lending/Book0.kt, api/…/lending/Book1.kt, ")
-    assert told.endswith(", web/…/lending/Book.kt")
+    assert told.startswith("s1 “api/…/lending/Book0.kt”, “api/…/lending/Book1.kt”, ")
+    assert told.endswith(", “web/…/lending/Book.kt”")
 
 
 def test_what_a_layer_leaves_goes_to_the_next(memory: Path) -> None:

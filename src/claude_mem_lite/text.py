@@ -6,7 +6,7 @@ import os.path
 import re
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.quoting import OPEN, balanced, pieces
+from claude_mem_lite.quoting import OPEN, balanced, named, pieces, quote_long_names, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +141,8 @@ def estimate_tokens(text: str) -> int:
     return max(1, int(len(text) / CHARS_PER_TOKEN))
 
 
-def brief_path(path: str) -> str:
-    """Return a path with its first folder, its last and its name: "api/…/hold/HoldService.kt"."""
+def named_path(path: str) -> str:
+    """Return a path in brief, "api/…/hold/HoldService.kt"; quoted if it could be a sentence."""
     parts = path.split("/")
-    return "/".join([parts[0], "…", *parts[-2:]]) if len(parts) > _PATH_PARTS else path
+    brief = "/".join([parts[0], "…", *parts[-2:]]) if len(parts) > _PATH_PARTS else path
+    return named(brief) if quote_long_names(path) == path else quoted(brief)

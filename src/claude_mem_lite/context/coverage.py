@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import lru_cache
 from math import log1p
 
-from claude_mem_lite.distill.standing import is_test
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import MOMENT, names
 from claude_mem_lite.distill.thread import Said
@@ -35,21 +34,11 @@ _JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 50, 0.8
 # squares over 630 statements that two readers graded 0 to 2; both agreed on 94 % of 191.
 _LENGTH, _OF_HEAD, _GROWS, _OFFSET, _SENTENCE, _LEAST_KEPT = 80, 0.6, 1.43, -0.67, 0.3, 0.1
 _ENDS = (".", "!", "\u3002", "\uff01")
-# What was done is worth less than what was said of it.
-_DEED = 0.5
 # A heading that so many sessions have, such as "Changes made", stands over small finished edits, and is not
 # told.
 _FORMULA, _RECURS = 0.3, 3
-# "`paths.go:154` - …": what a report lists file by file is told by the code and its history.
-_CHANGE = 0.6
-_OF_A_FILE = re.compile(
-    r"[^\w/]*(?:[\w.-]+/)*[\w-]+\.[a-z]{1,5}(?::[\d-]+)?[^\w\s]*(?: \([^)]*\))?(?: [-\u2013\u2014] |: )"
-)
-# What a test's name or file is the subject of, which the tests say; what was only supposed, or held for a
-# moment.
-_TESTING, _PASSING = 0.2, 0.5
+_PASSING = 0.5  # what was only supposed, or held for a moment
 _LEAST = 60  # characters in which hardly a line fits
-_NAMED = re.compile(r"`([^`]+)`")
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
 
 
@@ -131,13 +120,7 @@ def _form(said: Said) -> float:
     is_sentence = not said.head and said.says.endswith(_ENDS)
     length = len(said.says) + _OF_HEAD * len(said.head)
     worth = max(_LEAST_KEPT, _OFFSET + _GROWS * log1p(length / _LENGTH) + _SENTENCE * is_sentence)
-    if any(map(_OF_A_FILE.match, (said.says, said.text))):
-        worth *= _CHANGE
-    if (code := _NAMED.search(said.says)) and (code[1].startswith("Test") or is_test(code[1])):
-        worth *= _TESTING
-    if MOMENT.search(said.says):
-        worth *= _PASSING
-    return worth * (_DEED if said.is_deed else 1.0)
+    return worth * (_PASSING if MOMENT.search(said.says) else 1.0)
 
 
 def _weights(states: Sequence[tuple[State, float]]) -> tuple[Mapping[str, float], Mapping[str, float]]:

@@ -21,7 +21,7 @@ from claude_mem_lite.storage import code
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage.models import FunctionChange, Learning, Session
-from claude_mem_lite.text import CHARS_PER_TOKEN, brief_path, count
+from claude_mem_lite.text import CHARS_PER_TOKEN, count, named_path
 
 FUNCTIONS = 30
 LEARNINGS = 16
@@ -30,7 +30,7 @@ LEAST_CONFIDENCE = 0.5
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
 _FILES, _FILES_CHARS, _READ_ONLY = 10, 520, 0.3
 # What a merged session stated is worth so much of what is under way: its title and the code show the rest.
-_MERGED = 0.5
+_MERGED = 0.4
 # Of a merged session these lines say nothing any more, of one on another branch these are told.
 _UNMERGED = frozenset({"Failing", IN_FLIGHT})
 _OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open"}) | _UNMERGED
@@ -130,7 +130,7 @@ def worked_on(past: Past) -> list[Line]:
         return []
     # Each file keeps the last folder, by which it is told from others of its name.
     folder = os.path.dirname(os.path.commonpath([os.path.dirname(path) for path in best]))
-    files = ", ".join(named(brief_path(os.path.relpath(path, folder or "."))) for path in best)
+    files = ", ".join(named_path(os.path.relpath(path, folder or ".")) for path in best)
     says = f"in {named(folder)}: {files}" if folder else files
     row = past.sessions[0]
     line = past.line(
@@ -162,9 +162,7 @@ def function_map(past: Past) -> list[Line]:
             docs = context_rows.docs_of_new(past.project_dir, path) if has_new else {}
             made = changed(rows, verbs=("new",), docs=docs)
             if told := made or changed(rows, verbs=("changed",)):
-                found.setdefault(path if made else "", []).append(
-                    (f"{named(brief_path(path))}: {told}", rows)
-                )
+                found.setdefault(path if made else "", []).append((f"{named_path(path)}: {told}", rows))
     if len(found) > 1:
         found.pop("", None)
     return [_changed(past, told, recent) for told in found.values()]

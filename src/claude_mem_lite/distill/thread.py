@@ -11,8 +11,8 @@ from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
 from claude_mem_lite.distill.statements import MOMENT, Statement, statements
 from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
-from claude_mem_lite.quoting import named, quote_blocks
-from claude_mem_lite.text import brief_path, count, join, one_line, sentences
+from claude_mem_lite.quoting import quote_blocks
+from claude_mem_lite.text import count, join, named_path, one_line, sentences
 
 GOALS = ("Goal", "Asked last", "Asked last, answered", "Asked first")
 IN_FLIGHT = "Changed, not committed"
@@ -261,7 +261,7 @@ def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
     paths = list(dict.fromkeys(touched))[:_FILES]
     if not paths:
         return []
-    called = {path: named(brief_path(path)) for path in paths}
+    called = {path: named_path(path) for path in paths}
     told = (f"{called[path]} ({changes[path]})" if changes.get(path) else called[path] for path in paths)
     ids = tuple(row.id for row in edits)
     return [Said(ids[0], edits[0].created_at, ", ".join(told), IN_FLIGHT, stands_for=ids)]
