@@ -37,6 +37,8 @@ _ENDS = (".", "!", "\u3002", "\uff01")
 # A heading that so many sessions have, such as "Changes made", stands over small finished edits, and is not
 # told.
 _FORMULA, _RECURS = 0.3, 3
+# A sign of a script that parts no words says as much as it and so many letters.
+_SIGN, _OF_SIGN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"), 2.0
 _PASSING = 0.5  # what was only supposed, or held for a moment
 _LEAST = 60  # characters in which hardly a line fits
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
@@ -118,9 +120,13 @@ def _head(said: Said) -> str:
 def _form(said: Said) -> float:
     """Return what a statement is worth by its form alone."""
     is_sentence = not said.head and said.says.endswith(_ENDS)
-    length = len(said.says) + _OF_HEAD * len(said.head)
+    length = _width(said.says) + _OF_HEAD * _width(said.head)
     worth = max(_LEAST_KEPT, _OFFSET + _GROWS * log1p(length / _LENGTH) + _SENTENCE * is_sentence)
     return worth * (_PASSING if MOMENT.search(said.says) else 1.0)
+
+
+def _width(text: str) -> float:
+    return len(text) + _OF_SIGN * len(_SIGN.findall(text))
 
 
 def _weights(states: Sequence[tuple[State, float]]) -> tuple[Mapping[str, float], Mapping[str, float]]:
