@@ -4,8 +4,9 @@
 
 A line of RULES.jsonl is `{"rule": TEXT, "violates": [CALL, …], "keeps": [CALL, …]}`, a call `{"tool_name":
 NAME, "tool_input": {…}}`. Each rule's guard is derived from its text alone. A line does not say where its
-project begins: each folder above all paths in it is tried, for calls of both kinds. Calls of the
-transcripts are played against all guards, and those that one speaks against are printed to be judged.
+project begins: each folder above all paths in it is tried, for calls of both kinds. A call that lacks the
+words that the hook looks for first is not noticed. Calls of the transcripts are played against all guards,
+and those that one speaks against are printed to be judged.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sqlite3
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from claude_mem_lite.capture.guards import TOOLS, Call, columns
+from claude_mem_lite.capture.guards import TOOLS, Call, columns, telling_words
 from claude_mem_lite.learnings.guarding import derive
 from claude_mem_lite.learnings.programs import Seen
 
@@ -32,7 +33,10 @@ READ, MEMORY = f"SELECT {columns(':event')}", sqlite3.connect(":memory:")
 
 def broken(guard: Guard, call: dict[str, Any], folder: str = ROOT, root: str = ROOT) -> str:
     """Return what of a call breaks a guard."""
-    event = json.dumps({"cwd": folder} | call)
+    event = json.dumps({"cwd": folder} | call, ensure_ascii=False)
+    lines = (line.split("\t") for line in telling_words([guard]).splitlines())
+    if not any(all(word in event for word in line) for line in lines):
+        return ""
     return guard.broken_by(Call(MEMORY.execute(READ, {"event": event}).fetchone(), root))
 
 

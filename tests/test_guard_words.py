@@ -14,9 +14,12 @@ from claude_mem_lite.learnings.programs import Seen
 
 
 def noticed(guard: Guard | None, call: str, branch: str = "") -> str:
-    """Return what of a call, a command or "edit FILE", breaks a guard."""
+    """Return what of a call, a command or "edit FILE", breaks a guard, after the hook's quick look."""
     assert guard is not None
     file = call.removeprefix("edit ") if call.startswith("edit ") else ""
+    lines = guards.telling_words([guard]).splitlines()
+    if not any(all(word in call for word in line.split("\t")) for line in lines):
+        return ""
     fields = ("Edit" if file else "Bash", call, file, None, "/repo")
     return guard.broken_by(Call(fields, "/repo", branch))
 
@@ -173,6 +176,8 @@ RULES = [
     ("Always run pytest with -x", "pytest -q", "pytest --exitfirst"),
     ("curl always with --fail", "curl -sL a.b", "curl -fsSL a.b"),
     ("conventional commits please", "git commit -m Do", "git commit -m 'Merge branch topic'"),
+    ("conventional commits please", "cd a && git commit -m Do", "cd /tmp/a && git commit -m init"),
+    ("never run npm install here", "npm i", "npm ci"),
     ("npm ci, not npm i", "npm install a", "npm ci"),
     ("never call manage.py flush", "python manage.py flush", "python manage.py test"),
     ("don't kill -9", "kill -9 1", "kill 1"),

@@ -28,14 +28,8 @@ BUT = "!"  # before a glob of files that are taken out
 ANY = "*"  # of `needs`: any operand
 READER = "| "  # before the programs that a command's output is not to be piped into
 SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
-_BY_GIT = (
-    "Merge branch ",
-    "Merge pull request ",
-    "Merge remote-",
-    'Revert "',
-    "fixup! ",
-    "squash! ",
-)  # subjects
+# Subjects that git writes.
+_BY_GIT = ("Merge branch ", "Merge pull request ", "Merge remote-", 'Revert "', "fixup! ", "squash! ")
 _SHORT_CHARS = 5  # of short options together
 # What of an event makes a `Call`, and what of each edit of a MultiEdit.
 _FIELDS = (
@@ -48,6 +42,7 @@ _EDITS = (
 )
 _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _ALIASES = {"i": "install"}  # of sub-commands
+_TEMPORARY = ("/tmp/", "/private/", "/var/folders/")  # noqa: S108  (what is committed there is for a test)
 _ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # what does nothing
 _COMMENTS, _IN_COMMENTS = ("//", "#", "*", "/*", "--"), ("noqa", "nolint", "nosec")
 # One row for each guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
@@ -116,7 +111,7 @@ def telling_words(guards: Iterable[Guard]) -> str:
         )
     )
     words = (text.replace("/", " ").replace("*", " ").split() for text in about)
-    return "".join("\t".join(filter(_stands_so, line)) + "\n" for line in words)
+    return "".join("\t".join(each for each in line if _stands_so(each, line)) + "\n" for line in words)
 
 
 def may_be_broken(event: bytes) -> bool:
@@ -129,9 +124,12 @@ def may_be_broken(event: bytes) -> bool:
     return any(all(word in event for word in line.split(b"\t")) for line in lines)
 
 
-def _stands_so(word: str) -> bool:
-    """Tell whether JSON and a shell write a word as it is, but for a flourish."""
-    return word.isascii() and word.replace("-", "").replace("_", "").replace(".", "").isalnum()
+def _stands_so(word: str, line: list[str]) -> bool:
+    """Tell whether JSON and a shell write a word of a line as it is, and in no shorter form."""
+    is_short = word in _ALIASES.values() or (word.startswith("-") and len(line) > 1)
+    return (
+        not is_short and word.isascii() and word.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    )
 
 
 class Call:
@@ -214,11 +212,9 @@ class Guard:
         for asked in self.commands:
             if _is_call_of(asked, command.words) and self._breaks(asked, command):
                 return not any(_is_call_of(each, command.outer) for each in self.allowed)
-        if (
-            self.message
-            and _is_call_of("git commit", command.words)
-            and _breaks_message(self.message, command)
-        ):
+        is_elsewhere = command.folder.startswith(_TEMPORARY) and not call.root.startswith(_TEMPORARY)
+        form = "" if is_elsewhere else self.message
+        if form and _is_call_of("git commit", command.words) and _breaks_message(form, command):
             return True
         return not self.texts and any(
             self._is_of_file(os.path.join(command.folder, path), call.root, may_create=True)

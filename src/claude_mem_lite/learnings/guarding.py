@@ -91,8 +91,9 @@ def understood(row: Learning, project_dir: str) -> Guard:
     if guard := derive(row.content, _seen_in(project_dir)):
         return guard
     raise ClaudeMemError(
-        f"nothing in {row.id[:8]}'s words can be seen in a call: say what to look for with --command,"
-        " --file, --text or --message"
+        f"nothing in {row.id[:8]}'s words can be seen in a call: say what to look for, as in"
+        f' `claude-mem learnings guard {row.id[:8]} --command "git push" --without "--force"`, or by --file,'
+        " --text or --message"
     )
 
 
