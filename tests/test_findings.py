@@ -253,6 +253,19 @@ def test_a_failure_with_a_cure_is_told_with_it(memory: Path) -> None:
     assert "failed in 3 sessions: “unknown option: --fast”. What worked: `tool run build --slow`" in block
 
 
+def test_a_call_that_has_to_be_made_with_more_is_told_at_once(memory: Path) -> None:
+    """One session is enough where what worked is the call itself, with a variable or a step before it."""
+    session("s1", call("shelf load", error=NOT_THERE), call("docker compose up -d"), call("shelf load"))
+
+    says = (
+        "`shelf load` failed in 1 session: “connect: Connection refused by shelf”."
+        " What worked: `docker compose up -d && shelf load`"
+    )
+    assert says in builder.build("/p", session_id="new").text
+    session("s2", call("shelf load"))
+    assert says not in builder.build("/p", session_id="newer").text
+
+
 def test_of_several_cures_the_one_that_most_sessions_found_is_told(memory: Path) -> None:
     """One session's may have been an accident."""
     for name in ("s1", "s2"):

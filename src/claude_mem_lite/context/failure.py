@@ -41,14 +41,14 @@ _MOST_NAMES, _SHORTEST = 4, 4  # a statement of more is a list
 
 
 def recurring(past: Past) -> list[Line]:
-    """Return what failed in several sessions and what worked, a line each; all that linters say in one.
+    """Return what fails here for sure and what worked, a line each; all that linters say in one.
 
     A look for what is not there, or a `cd` to it, is a slip: that is told when it happens again.
     """
     found = [
         each
         for each in findings(finding_rows.known(past.project_dir))
-        if each.recurs and each.last_at > past.since and (each.works or not each.rule) and not each.is_slip
+        if each.is_sure and each.last_at > past.since and (each.works or not each.rule) and not each.is_slip
     ]
     rules = [each for each in found if each.rule]
     lines = [_line(past, each, each.says) for each in found[:_FINDINGS] if not each.rule]
@@ -72,8 +72,8 @@ def as_before(
 def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_tokens: int) -> Section:
     """Return what worked when calls failed as a prompt's paste says, or what a bare prompt's commands meet.
 
-    Of a prompt like "commit and push" half of the words have to be sub-commands of what failed in several
-    sessions; without lines where they are not.
+    Of a prompt like "commit and push" half of the words have to be sub-commands of what fails for sure;
+    without lines where they are not.
     """
     section = Section("failure", "This has failed before")
     budget_tokens = min(budget_tokens, BUDGET_TOKENS)
@@ -87,7 +87,7 @@ def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_to
     named = {
         each: words
         for each in found[:_FINDINGS]
-        if each.recurs and not each.rule and not each.is_slip and (words := _named_in(asked, each.command))
+        if each.is_sure and not each.rule and not each.is_slip and (words := _named_in(asked, each.command))
     }
     called = set[str]().union(*named.values())
     # "e", "und" and "y" are no words of a command.

@@ -57,6 +57,15 @@ class Finding:
         return len(self.sessions) >= RECURS
 
     @property
+    def is_sure(self) -> bool:
+        """Whether it will be met again: it was, or what worked is the call itself with something more.
+
+        A variable, an option, a step before it: so the call has to be made here.
+        """
+        is_more = not self.rule and set(self.command.split()) < set(self.works.split())
+        return self.recurs or is_more
+
+    @property
     def is_slip(self) -> bool:
         """Whether the call only looked for something, or meant a folder from which the shell had gone."""
         return only_looks(self.command) or (
