@@ -142,6 +142,22 @@ def test_what_was_said_is_told_as_it_was_meant(memory: Path) -> None:
     ]
 
 
+def test_what_a_session_came_to_is_no_answer_beside_it(memory: Path) -> None:
+    """The last report on a turn with edits says it, not what was asked about it afterwards."""
+    session_row("me")
+    say = {"session_id": "me"}
+    observe("1" * 32, "UserPromptSubmit", "Add a backup.", **say)
+    observe("2" * 32, "Edit", "Edit b.py", **say, created_at=at(1), files_touched=["b.py"])
+    done = "`backup` writes the book and its sum into a folder of its own, the newest first"
+    observe("3" * 32, "Stop", f"{done}.", **say, created_at=at(2))
+    answer = "Because the sum is checked before anything is unpacked, so a broken copy is never restored."
+    observe("4" * 32, "Stop", answer, **say, created_at=at(3))
+
+    block = builder.build("/p", session_id="me", source="compact", now=AT)
+
+    assert f"33333333 Came to: {done}." in lines(block, "working_state")
+
+
 @pytest.mark.parametrize("events", CASES["plans"])
 def test_the_plan_says_what_is_next(memory: Path, events: list[Any]) -> None:
     """Open steps of a to-do list or of tasks, the one in progress first."""

@@ -162,9 +162,18 @@ def _goal(rows: Sequence[Row]) -> list[Said]:
 
 
 def _came_to(rows: Sequence[Row]) -> list[Said]:
-    """Return how the last report begins that says enough, else the last that says anything."""
-    reports = (row for row in reversed(rows) if row.tool_name == "Stop")
-    outcomes = [said for row in reports for said in _outcome(row)]
+    """Return how the last report begins that says enough, else the last that says anything.
+
+    One on a turn that edited something goes before answers to what was asked beside it.
+    """
+    reports: dict[bool, list[Row]] = {True: [], False: []}  # by whether their turns edited something
+    has_edited = False
+    for row in rows:
+        has_edited |= row.tool_name in EDITORS
+        if row.tool_name == "Stop":
+            reports[has_edited].insert(0, row)
+            has_edited = False
+    outcomes = [said for row in (*reports[True], *reports[False]) for said in _outcome(row)]
     return [said for said in outcomes if len(said.says) > _LEAST_OUTCOME_CHARS][:1] or outcomes[:1]
 
 
