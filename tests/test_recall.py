@@ -77,6 +77,22 @@ def test_a_prompt_recalls_what_answers_it(pond: Path) -> None:
     assert texts(ask(OTTERS)) == texts(section)
 
 
+@pytest.mark.parametrize(
+    ("row", "prompt", "silent"),
+    [
+        ("水を嫌うのはポンプの油が漏れているためです。", "なぜポンプから油が?", "はい"),
+        ("水泵漏油。所以水獭不下水。", "水獭为什么不下水?", "好的"),
+        ("펌프에서 기름이 샌다.", "펌프 기름은 왜?", "네"),
+    ],
+)
+def test_scripts_that_part_no_words_are_recalled(pond: Path, row: str, prompt: str, silent: str) -> None:
+    """What stands within longer words of the index is found, whatever stands around it."""
+    remember("cccccccc11", row, row)
+
+    assert [text for text in texts(ask(prompt)) if "cccccccc" in text]
+    assert ask(silent).lines == []
+
+
 @pytest.mark.parametrize("prompt", [*PROMPTS["silent"]["tuned"], *PROMPTS["silent"]["held_out"]])
 def test_a_word_to_go_on_asks_for_nothing(pond: Path, prompt: str) -> None:
     """A bare greeting or confirmation recalls nothing, even where rows have the word."""

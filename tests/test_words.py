@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import cases
 from support.databases import observation_row, session_row
-from support.strategies import mixed
+from support.strategies import mixed, parted
 
 from claude_mem_lite.context.budget import Said
 from claude_mem_lite.context.recall import recall
@@ -87,9 +87,9 @@ def test_made_up_words_have_the_stems_of_the_index(texts: list[str]) -> None:
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(st.lists(mixed, min_size=20, max_size=20))
+@given(st.lists(parted, min_size=20, max_size=20))
 def test_texts_of_all_alphabets_have_the_words_of_the_index(texts: list[str]) -> None:
-    """Letters, marks and signs are joined, split and folded as SQLite does."""
+    """Letters, marks and signs are joined, split and folded as SQLite does, but where nothing parts words."""
     assert [ours(text) for text in texts] == indexed(texts)
 
 

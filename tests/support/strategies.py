@@ -76,9 +76,13 @@ ALPHABETS = (
     "àâçéèêëîïôùûüñåøłđßæœÀÉÇÑÅØŁĐÆŒşğıİőűœﬁſµªº²½", "\u0300\u0301\u0308\u030a\u0323\u0327\u0305\u0336\u20dd",
     "абвгдеёжзийклмнопрстуфхцчшщъыьэюяЁЙЇґў", "αάβγδεέζηήθιίϊΐκλμνξοόπρσςτυύφχψωώΆΈΣϐ",
     "אבגדהשׁלוםכךן\u05b8\u05bc", "عربيكتابة\u064b\u0651\u200f٠١٢", "हिन्दीभाषा",
-    "ไทยแลนด์", "データベース技術がぎぱ保存数据库", "데이터베이스저장",
-    "ＡＢｃ１２、。「」…—“”→✓☃♥", "\u200b\u200d\ufe0f\ufeff",
+    "ไทยแลนด์", "ＡＢｃ１２、。「」…—“”→✓☃♥", "\u200b\u200d\ufe0f\ufeff",
 )  # fmt: skip
 
 
-mixed = st.text(st.sampled_from("".join(ALPHABETS)), max_size=40)
+# Those of scripts that part no words.
+SIGNS = "データベース技術がぎぱ保存数据库데이터베이스저장"
+
+
+mixed = st.text(st.sampled_from("".join([*ALPHABETS, SIGNS])), max_size=40)
+parted = st.text(st.sampled_from("".join(ALPHABETS)), max_size=40)

@@ -17,7 +17,7 @@ from math import log1p
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import MOMENT, names
 from claude_mem_lite.distill.thread import Said
-from claude_mem_lite.search.words import words
+from claude_mem_lite.search.words import is_part, words
 
 # A turn's statements are worth so much of those of the turn after it.
 _TURN_FADES = 0.95
@@ -160,4 +160,4 @@ def _topic(branch: str) -> frozenset[str]:
 @lru_cache(maxsize=8_192)
 def _terms(text: str) -> frozenset[str]:
     """Return the names in a text, and its longer words, each of these after a blank."""
-    return names(text) | {f" {word}" for word in words(text) if len(word) >= _SHORTEST_WORD}
+    return names(text) | {f" {each}" for each in words(text) if len(each) >= _SHORTEST_WORD or is_part(each)}

@@ -23,7 +23,7 @@ from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.search import ranking, times
-from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.search.words import STOP_WORDS, is_part, words
 from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.context import RECALL, began
 from claude_mem_lite.storage.search import Scope
@@ -284,12 +284,12 @@ def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
 def _is_command(asked: _Asked) -> bool:
     """Tell whether the prompt was typed in several sessions of the project before, word for word."""
     typed = words(asked.text)
-    rows = search_rows.by_text(
-        "observation",
-        " AND ".join(f'"{word}"' for word in typed[:_COMMAND_WORDS]),
-        Scope(project_dir=asked.project_dir, tool="UserPromptSubmit"),
-        limit=_COMMAND_ROWS,
-    )
+    scope = Scope(project_dir=asked.project_dir, tool="UserPromptSubmit")
+    if parts := [word for word in typed if is_part(word)]:
+        rows = search_rows.by_parts("observation", parts[:_COMMAND_WORDS], scope, limit=_COMMAND_ROWS)
+    else:
+        match = " AND ".join(f'"{word}"' for word in typed[:_COMMAND_WORDS])
+        rows = search_rows.by_text("observation", match, scope, limit=_COMMAND_ROWS)
     return len({row.session_id for row in rows if words(question(row.summary)) == typed}) >= COMMAND_SESSIONS
 
 

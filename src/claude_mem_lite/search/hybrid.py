@@ -244,6 +244,7 @@ def _by_words(kind: Kind, asked: _Asked, scope: Scope, profile: Profile) -> list
     """
     match = ranking.match_expression(asked.query, profile)
     rows = search_rows.by_text(kind, match, scope, limit=asked.depth)
+    rows += search_rows.by_parts(kind, ranking.parts(asked.query, profile), scope, limit=asked.depth)
     for span in asked.query.spans:
         within = _narrowed(scope, span)
         rows += search_rows.by_text(kind, match, within, limit=asked.depth)

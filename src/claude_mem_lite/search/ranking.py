@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.search import times
 from claude_mem_lite.search.candidates import Candidate, Profile, Query, Scored, Term
-from claude_mem_lite.search.words import STOP_WORDS, forms, lemma, words
+from claude_mem_lite.search.words import STOP_WORDS, forms, is_part, lemma, words
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -36,6 +36,7 @@ _TERMS_READ = 400
 MAX_NAMES = 8
 # Full text is asked for no more terms than this: FTS5 compares all of them for every row that has one.
 TERMS_ASKED = 16
+_PARTS_ASKED = 8  # what no index knows is looked for in each row
 # The weight of a term halves after so many others: a text begins with what it is about.
 _PLACE_HALVES = 16
 # A part of a name tells more than a word.
@@ -158,9 +159,16 @@ def match_expression(query: Query, profile: Profile) -> str:
         rows += profile.rows_with(term.lemma)
         if wanted and rows > ROW_BUDGET * profile.share:
             break
-        wanted += term.words
+        wanted += [word for word in term.words if not is_part(word)]
     # A path as a phrase costs a look at each row that has `src`; among many terms its rare parts are enough.
     return _any_of([*wanted, *(query.exact if len(query.terms) <= TERMS_ASKED else ())])
+
+
+def parts(query: Query, profile: Profile) -> list[str]:
+    """Return the telling terms to look for within longer words, [] where no term is a part of one."""
+    if not any(is_part(term.lemma) for term in query.terms):
+        return []
+    return [query.terms[at].words[0] for at in _most_telling(query, profile, _PARTS_ASKED)]
 
 
 def named_expression(query: Query) -> str:

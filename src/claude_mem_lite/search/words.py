@@ -7,6 +7,7 @@ Words and stems are those of SQLite's `porter unicode61 remove_diacritics 2`; wh
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 # Function words; pronouns as well, since a fact is told with the name and asked for without it.
@@ -47,6 +48,11 @@ _SHORT = """
     variable: var vars; vulnerability: vuln
 """
 _WORD = re.compile(r"[^\W_]+")
+# Chinese, Japanese and Korean part no words: two signs side by side stand for one, without the hiragana that
+# join them.
+_SIGNS, _HIRAGANA = "\u3005\u30a0-\u30ff\u3400-\u9fff\uac00-\ud7af", "\u3041-\u309f"
+_SIGN, _UNPARTED = re.compile(f"[{_SIGNS}]"), re.compile(f"[{_SIGNS}{_HIRAGANA}]")
+_RUN = re.compile(f"[{_SIGNS}]+|[^{_SIGNS}{_HIRAGANA}]+")
 # The combining marks that are dropped, as bits from U+0300 on; every other mark ends a word.
 # Source: sqlite3Fts5UnicodeIsdiacritic in SQLite's ext/fts5/fts5_unicode2.c.
 _FIRST_MARK, _DROPPED_MARKS = 0x300, 0x000361F8_08029FDF
@@ -69,8 +75,24 @@ _STEP_4 = (
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text as the index has them: lower case, without diacritics, split at `_`."""
-    return _WORD.findall(text.lower() if text.isascii() else text.translate(_FOLDED))
+    """Return the words of a text as the index has them: lower case, without diacritics, split at `_`.
+
+    Of a script that parts no words the index has what stands between two marks; here it is two signs each.
+    """
+    if text.isascii():
+        return _WORD.findall(text.lower())
+    found = _WORD.findall(text.translate(_FOLDED))
+    return [part for word in found for part in _parts(word)] if _UNPARTED.search(text) else found
+
+
+def is_part(word: str) -> bool:
+    """Tell whether a word is a part of longer ones in the index."""
+    return _SIGN.search(word) is not None
+
+
+def _parts(word: str) -> Iterator[str]:
+    for run in _RUN.findall(word) if _UNPARTED.search(word) else [word]:
+        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1))) if is_part(run) else [run]
 
 
 @lru_cache(maxsize=1 << 16)

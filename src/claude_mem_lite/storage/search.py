@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite.storage.models import memory_database
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from claude_mem_lite.kinds import Kind
+
+
+_NEWEST = 5_000  # rows that are looked through
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,9 @@ _SOURCES: dict[Kind, _Source] = {
 
 
 def by_text(kind: Kind, match: str, scope: Scope, *, limit: int) -> list[Row]:
-    """Return the best rows of a kind for an FTS5 query, best first."""
+    """Return the best rows of a kind for an FTS5 query, best first; none for ""."""
+    if not match:
+        return []
     source = _SOURCES[kind]
     where, parameters = _within(kind, scope)
     index = f"{source.table}_fts"
@@ -136,6 +141,26 @@ def by_text(kind: Kind, match: str, scope: Scope, *, limit: int) -> list[Row]:
         f"WHERE {index} MATCH ? AND {where} "
         f"ORDER BY bm25({index}, {source.weights}), t.pk DESC LIMIT ?",
         (match, *parameters, limit),
+    )
+
+
+def by_parts(kind: Kind, parts: Sequence[str], scope: Scope, *, limit: int) -> list[Row]:
+    """Return the rows of a kind whose words have most of some parts, of the newest 5,000 in a scope.
+
+    For scripts that part no words: the full text index knows words by their beginnings alone.
+    """
+    if not parts:
+        return []
+    source = _SOURCES[kind]
+    where, parameters = _within(kind, scope)
+    found = " + ".join(["(told LIKE ?)"] * len(parts))
+    return _rows(
+        kind,
+        f"SELECT {source.columns} FROM (SELECT pk, {found} AS found FROM (SELECT t.pk AS pk, "
+        f"{source.title} || ' ' || {source.summary} AS told FROM {source.table} AS t WHERE {where} "
+        f"ORDER BY t.pk DESC LIMIT {_NEWEST})) AS near CROSS JOIN {source.table} AS t ON t.pk = near.pk "
+        f"WHERE near.found > 0 ORDER BY near.found DESC, t.pk DESC LIMIT ?",
+        (*(f"%{part}%" for part in parts), *parameters, limit),
     )
 
 
