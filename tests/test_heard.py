@@ -64,6 +64,28 @@ def test_words_that_turned_a_call_down_are_learned(played: Play) -> None:
     assert known() == {"prefer subagents to save context": 0.5}
 
 
+def test_what_is_typed_while_the_assistant_works_is_heard(played: Play) -> None:
+    """Beside a tool's answer or queued; a prompt that the hook was sent as well is heard once."""
+    beside = result("[]")
+    beside["message"]["content"] += [
+        {"type": "text", "text": "<system-reminder>Always ask</system-reminder>"},
+        {"type": "text", "text": "and remember to use pagination"},
+    ]
+    queued = {"type": "queued_command", "prompt": "from now on sign every commit"}
+    again = {"type": "queued_command", "prompt": "Never push to main"}
+    common = {"type": "attachment", "timestamp": "2026-11-20T10:00:01Z"}
+    played(
+        "s1",
+        prompt("List the comments"),
+        prompt("Never push to main"),
+        lines=(beside, common | {"attachment": queued}, common | {"attachment": again}),
+    )
+
+    assert known() == {
+        "remember to use pagination": 0.5, "from now on sign every commit": 0.5, "Never push to main": 0.5,
+    }  # fmt: skip
+
+
 def test_a_missing_transcript_teaches_nothing(played: Play, tmp_path: Path) -> None:
     """A session whose transcript is gone is learned from all the same."""
     played("s1", prompt("Always sign commits") | {"transcript_path": str(tmp_path / "gone.jsonl")})

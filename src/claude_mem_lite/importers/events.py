@@ -172,7 +172,7 @@ class Reading:
 
         `texts` are the blocks of a line: what was typed while a tool ran stands beside its result.
         """
-        text = "\n".join(each for each in texts if each.strip() and not each.startswith(_FROM_THE_CLIENT))
+        text = _typed(texts)
         self._command = None
         if any(each.startswith("[Request interrupted") for each in texts):
             self._said = None
@@ -233,6 +233,19 @@ class Reading:
         return Event(digest(whole), line.at, line.end, payload, str(line.said.get("gitBranch") or ""))
 
 
+def typed_meanwhile(said: dict[str, Any]) -> str:
+    """Return what a line says that was typed while the assistant worked, "" for none.
+
+    Newer clients call no hook for it. Source: anthropics/claude-code issue 31114.
+    """
+    if said["type"] == "attachment":
+        is_queued = value(said, "attachment", "type") == "queued_command"
+        return responses.text(value(said, "attachment", "prompt")) if is_queued else ""
+    blocks = _content(said) if said["type"] == "user" and not any(map(said.get, _OWN_WORDS)) else []
+    is_beside = any(block.get("type") == "tool_result" for block in blocks)
+    return _typed([responses.text([block]) for block in blocks]) if is_beside else ""
+
+
 def end_of(last: Event) -> Event:
     """Return the end of the session whose last event this is."""
     names = ("client", "session_id", "transcript_path", "cwd")
@@ -249,6 +262,11 @@ def call_key(session_id: str, call_id: str) -> str:
 def digest(text: str) -> str:
     """Return an id of 32 digits that is always the same for a text."""
     return hashlib.sha256(f"transcript\0{text}".encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _typed(texts: Iterable[str]) -> str:
+    """Return the blocks of a line that the client has not put there."""
+    return "\n".join(each for each in texts if each.strip() and not each.startswith(_FROM_THE_CLIENT))
 
 
 def _content(said: dict[str, Any]) -> list[dict[str, Any]]:
