@@ -259,7 +259,7 @@ def error_of(capture: Capture) -> Error | None:
         return None
     tests = runners.test_run(output)
     if tests and tests.has_failed:
-        failed = _error(tests.reason, capture, is_look=False)
+        failed = _error(tests.reason or bash.error_line(steps, output), capture, is_look=False)
         return failed and failed._replace(is_about_code=True, is_of_tests=True)
     if problem:
         line = _of(capture, problem)

@@ -49,13 +49,15 @@ _NEW = re.compile(
     r"[^:\w]*[:\uff1a]",
     re.IGNORECASE,
 )
-# What was only supposed, or held for a moment: "might be the cause", "all tests pass now", in ten languages.
+# What was only supposed, or held for a moment: "might be the cause", "all tests pass", in a dozen languages.
 MOMENT = re.compile(
-    r"\b(?:might|may be|maybe|perhaps|probably|likely|seems?|appears to|pass(?:es|ed|ing)?(?= now|[.!]|$)"
+    r"\b(?:might|may be|maybe|perhaps|probably|likely|seems?|appears to|i (?:think|believe|suspect|assume)"
+    r"|pass(?:es|ed|ing)?(?= now|[.!]|$)"
     r"|work(?:s|ing)? (?:now|correctly)|is working|confirm(?:s|ed)|verified|succe(?:eds|eded|ssfully)"
-    r"|vielleicht|wahrscheinlich|vermutlich|scheint|bestanden|peut-être|probablement|semble|passent"
-    r"|quizás?|probablemente|parece|pasan|talvez|provavelmente|passam|forse|probabilmente|sembra|passano"
-    r"|возможно|вероятно|похоже|проходят)\b|可能|也许|通过了|かもしれ|おそらく|成功しました|[\u2705\u2713\u2714]",
+    r"|vielleicht|wahrscheinlich|vermutlich|scheint|ich (?:glaube|vermute)|bestanden|peut-être|probablement"
+    r"|semble|sans doute|je (?:pense|crois)|passent|quizás?|probablemente|parece|creo que|pasan|talvez"
+    r"|provavelmente|acho que|passam|forse|probabilmente|sembra|secondo me|credo che|passano|chyba|pewnie"
+    r"|prawdopodobnie|waarschijnlijk|misschien|возможно|вероятно|похоже|думаю|проходят)\b|可能|也许|通过了|かもしれ|おそらく|成功しました|[\u2705\u2713\u2714]",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[\u3040-\u9fff]{2}|[^\W\d_]{3,}")
