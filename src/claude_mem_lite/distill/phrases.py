@@ -45,7 +45,7 @@ ALWAYS = _any_of(
     r"jedes mal\W+wenn du,(?:à )?chaque fois que (?:tu|vous),cada vez que \w+s,(?:cada|toda) vez que você,ogni volta che \w+i,"
     r"immer,niemals,nie(?!\s+\w*(?:j|ć|my|cie|rób)(?!\w)),stets,merk dir,denk (?:daran|dran),vergiss nicht,"
     "toujours,jamais,n'oublie(?:z)? pas,souviens-toi,rappelle-toi,siempre,nunca,jamás,recuerda,no olvides,"
-    "sempre,jamais,lembre(?:-se)?,não (?:se )?esqueça,ricorda(?:ti)?,non dimenticare,altijd,nooit,onthoud,"
+    r"sempre,mai(?=\s),jamais,lembre(?:-se)?,não (?:se )?esqueça,ricorda(?:ti)?,non dimenticare,altijd,nooit,onthoud,"
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
     "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
@@ -209,6 +209,7 @@ ONCE = _any_of(
 NOW = _any_of(
     "now,jetzt,maintenant,ahora,agora,adesso,nu,teraz,сейчас,теперь,şimdi",
     "现在|現在|지금",
+    start=r"(?<![\w.])",  # no part of a name: DateTime.Now
 )
 # It points at what lies before both: at what nothing in the sentence has named, where it stands early.
 POINTS_EARLY = re.compile(

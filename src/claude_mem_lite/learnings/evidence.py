@@ -30,6 +30,9 @@ _MARKS = " ,;:-"
 _CLAUSE = re.compile(r"[,:]\s")
 _WORD = re.compile(r"[^\s,:;.!?]+")
 _EDGE = re.compile(r"(?<=, )\w+|\w+(?=[,:] )")  # of a clause: "in UTC, always"
+_MANNER = re.compile(
+    r"\s+(?:in|en|em|auf|po|als|como|comme|come|as|на|по)\s", re.IGNORECASE
+)  # "always in UTC"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
@@ -152,6 +155,9 @@ def _binds(content: str) -> bool:
         return False
     places = (*_first_words(content), *(word.start() for word in _EDGE.finditer(content)))
     found = next(filter(None, (phrases.ALWAYS.match(content, at) for at in places)), None)
+    found = found or next(
+        (each for each in phrases.ALWAYS.finditer(content) if _MANNER.match(content, each.end())), None
+    )
     # "next time too" says of nothing how it is done
     return found is not None and len(terms(content)) > len(terms(found[0]))
 
