@@ -158,6 +158,20 @@ def test_what_a_session_came_to_is_no_answer_beside_it(memory: Path) -> None:
     assert f"33333333 Came to: {done}." in lines(block, "working_state")
 
 
+def test_the_tests_that_passed_are_no_step_before_them(memory: Path) -> None:
+    """A run of one file's tests tells nothing of all, nor does what started their services."""
+    session_row("me")
+    say = {"session_id": "me"}
+    whole, part = "docker compose up -d db && pytest -q", "docker compose up -d db && pytest tests/test_a.py"
+    observe("1" * 32, "UserPromptSubmit", "Add a backup.", **say)
+    observe("2" * 32, "Bash", f"Ran `{whole}`. pytest: 13 passed.", **say, created_at=at(1))
+    observe("3" * 32, "Bash", f"Ran `{part}`. pytest: 2 passed.", **say, created_at=at(2))
+
+    block = builder.build("/p", session_id="me", source="compact", now=AT)
+
+    assert f"22222222 Tests: `{whole}` passed" in lines(block, "working_state")
+
+
 @pytest.mark.parametrize("events", CASES["plans"])
 def test_the_plan_says_what_is_next(memory: Path, events: list[Any]) -> None:
     """Open steps of a to-do list or of tasks, the one in progress first."""

@@ -138,14 +138,18 @@ def succeeded(observation: Noted) -> Iterable[Key]:
     return [_key(step) for step in _steps(observation)]
 
 
-def ran(observation: Noted) -> list[str]:
-    """Return the commands of an observation that worked: no looks, and nothing that is of one place."""
+def ran(observation: Noted, *, is_whole: bool = False) -> list[str]:
+    """Return the commands of an observation that worked: no looks, and nothing that is of one place.
+
+    With `is_whole`, [] where something is of one place.
+    """
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
     steps = (step for step in _steps(observation) if not (shell.is_lookup(step) or is_probe(step)))
     own = (step for step in steps if not (step.program in _VERSIONING or step.text or step.outputs))
-    told = (" ".join(step.words) for step in own)
-    return [each for each in told if len(each) <= _RAN_CHARS and not _ONE_PLACE.search(each)]
+    told = [" ".join(step.words) for step in own]
+    kept = [each for each in told if len(each) <= _RAN_CHARS and not _ONE_PLACE.search(each)]
+    return [] if is_whole and len(kept) < len(told) else kept
 
 
 def succeeding(observations: Iterable[Noted]) -> set[Key]:

@@ -247,7 +247,9 @@ def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
 
 def _tested(rows: Sequence[Row]) -> list[Said]:
     """Return which command tested everything last, if that was well, and whether edits came after it."""
-    runs = [(at, row, " && ".join(ran(row))) for at, row in enumerate(rows) if test_verdict(row)]
+    runs = [
+        (at, row, " && ".join(ran(row, is_whole=True))) for at, row in enumerate(rows) if test_verdict(row)
+    ]
     at, row, command = next((run for run in reversed(runs) if run[2]), (0, None, ""))
     if row is None or has_bad_tests(test_verdict(runs[-1][1])):
         return []
