@@ -202,6 +202,18 @@ def test_files_far_down_are_named_in_brief(memory: Path) -> None:
     assert told.endswith(", “web/…/lending/Book.kt”")
 
 
+def test_as_many_files_are_named_as_have_room(memory: Path) -> None:
+    """The rest of them is left out, not the line."""
+    session_row("s1", last_event_at=at(-60))
+    paths = [f"a/{'b' * 30}/{'c' * 30}{number}.cs" for number in range(10)]
+    observe("1" * 32, "Edit", "Edit books", files_touched=[*paths, "d.cs"])
+
+    (told,) = lines(builder.build("/p", session_id="mine", now=AT), "files")
+
+    assert 5 <= told.count(".cs") < 10
+    assert told.endswith(".cs")
+
+
 def test_what_a_layer_leaves_goes_to_the_next(memory: Path) -> None:
     """Where nothing was changed or learned, what was stated has nearly all of the block."""
     session_row("s1")

@@ -39,7 +39,7 @@ _ABBREVIATION = re.compile(
 _FULL_STOP = re.compile(r"[ .:;]+(?=”?$)")
 _MARKDOWN_LEAD = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d+[.)]\s+|>\s+)+")
 CHARS_PER_TOKEN = 3.5
-_PATH_PARTS = 5  # a longer path is told in brief
+_PATH_CHARS, _PATH_PARTS = 40, 3  # a longer path of more parts is told in brief
 
 
 def clean(text: str) -> str:
@@ -144,5 +144,6 @@ def estimate_tokens(text: str) -> int:
 def named_path(path: str) -> str:
     """Return a path in brief, "api/…/hold/HoldService.kt"; quoted if it could be a sentence."""
     parts = path.split("/")
-    brief = "/".join([parts[0], "…", *parts[-2:]]) if len(parts) > _PATH_PARTS else path
+    is_long = len(path) > _PATH_CHARS and len(parts) > _PATH_PARTS
+    brief = "/".join([parts[0], "…", *parts[-2:]]) if is_long else path
     return named(brief) if quote_long_names(path) == path else quoted(brief)

@@ -28,7 +28,7 @@ LEARNINGS = 16
 LEAST_CONFIDENCE = 0.5
 
 # The files that were worked on most: how many, in how many characters, and what only reading one is worth.
-_FILES, _FILES_CHARS, _READ_ONLY = 10, 520, 0.3
+_FILES, _FILES_CHARS, _READ_ONLY = 10, 450, 0.3
 # What a merged session stated is worth so much of what is under way: its title and the code show the rest.
 _MERGED = 0.4
 # Of a merged session these lines say nothing any more, of one on another branch these are told.
@@ -130,8 +130,10 @@ def worked_on(past: Past) -> list[Line]:
         return []
     # Each file keeps the last folder, by which it is told from others of its name.
     folder = os.path.dirname(os.path.commonpath([os.path.dirname(path) for path in best]))
-    files = ", ".join(named_path(os.path.relpath(path, folder or ".")) for path in best)
-    says = f"in {named(folder)}: {files}" if folder else files
+    head = f"in {named(folder)}: " if folder else ""
+    files = [named_path(os.path.relpath(path, folder or ".")) for path in best]
+    while len(says := head + ", ".join(files)) > _FILES_CHARS and len(files) > 1:
+        files.pop()
     row = past.sessions[0]
     line = past.line(
         row.id, "function", row.last_event_at, says, weight=4.0, reason="edits and reads", chars=_FILES_CHARS
