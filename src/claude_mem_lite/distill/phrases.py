@@ -177,7 +177,7 @@ DEED = _any_of(
     r"|rebase|refactor|remove|rename|replace|reply|research|respond|restart|retry|revert|review|rewrite|run|search|see|select|send|set"
     r"|ship|show|skip|sort|split|squash|start|summari[sz]e|switch|sync|tell|test|translate|try|turn|update|upgrade|verify|wait|walk|write)"
     + _OBJECT
-    + r",füg\w*,erstell\w*,mach\w*,schreib\w*,lösch\w*,zeig\w*,prüf\w*,starte?,danke,ajoute\w*,crée\w*,fais,montre\w*,corrige\w*,"
+    + r",committ?(?:a|e|ea|ez),push(?:a|e|ea|ez),füg\w*,erstell\w*,mach\w*,schreib\w*,lösch\w*,zeig\w*,prüf\w*,starte?,danke,ajoute\w*,crée\w*,fais,montre\w*,corrige\w*,"
     r"supprime\w*,enlève\w*,merci,añade,agrega,crea,haz,muestra,arregla,borra,escribe,gracias,adicione,crie,faça,mostre,corrija,obrigado",
     "(?:请|帮我|给我|把)",
     start=r"^",
