@@ -311,6 +311,25 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
     assert lines(block, "earlier") == ["s1 still open", "bbbbbbbb First thing that was said, about trains."]
 
 
+def test_a_session_on_a_shared_branch_is_headed_by_what_was_asked(memory: Path) -> None:
+    """First and last: "commit" names no subject."""
+    asked = (
+        "Move the backups of the shelf to another disk",
+        "Commit, and no picture in the manual this time",
+    )
+    for number in range(2):
+        session_row(f"s{number}", branch="main", last_event_at=at(-60 + number), status="closed")
+        for turn, says in enumerate(asked):
+            told = f"{number}{turn}" * 16, "UserPromptSubmit", says
+            observe(*told, session_id=f"s{number}", created_at=at(-60 + number + turn / 60))
+        report = ("`load_book` reads the second disk first.", LAST)[number]
+        observe(f"{number}9" * 16, "Stop", report, session_id=f"s{number}", created_at=at(-59 + number))
+
+    told = lines(builder.build("/p", session_id="new", branch="main", now=AT), "earlier")
+
+    assert f"s0 main: {asked[0]} / {asked[1]}" in told
+
+
 LAST = "The shelf is done, with a test of each function and a page in the manual."
 
 

@@ -140,7 +140,7 @@ class Past:
     def heading(self, row: Session, *, of_thread: bool = False) -> Line:
         """Return the line under which what a session did is told: its branch, and what it was for.
 
-        On a shared branch that is what was asked last, of a thread what was asked first, at more length.
+        On a shared branch that is what was asked first and last, of a thread what was asked first, at length.
         """
         state = self.state(row)
         branch = quote_long_names(named(row.branch))
@@ -149,8 +149,10 @@ class Past:
         if row.written_by != "local" and row.summary:
             goal = one_line(row.summary, _GOAL_CHARS[of_thread])
         elif row.branch in SHARED_BRANCHES:
-            asked = [said.says for said in state.thread if said.label in GOALS] or [""]
-            goal = one_line(asked[-1 if of_thread else 0], _GOAL_CHARS[of_thread])
+            asked = [said.says for said in state.thread if said.label in GOALS][::-1]
+            goal = " / ".join(
+                one_line(each, _GOAL_CHARS[of_thread]) for each in asked[: 1 if of_thread else 2]
+            )
         as_what = f" as {state.merged_as}" if state.merged_as else ""
         merged = f"(merged{as_what})" if branch and state.is_merged else ""
         parts = [" ".join(filter(None, [branch, is_open, merged])), goal]
