@@ -99,13 +99,10 @@ def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch:
         & has_own
     )
     has_come_in = fn.coalesce(fn.json_extract(Session.state, "$.is_merged"), 0) == 1
-    later = Session.alias()
-    goes_on = later.select().where(
-        (later.project_dir == project_dir)
-        & (later.branch == Session.branch)
-        & (later.started_at > Session.started_at)
-    )
-    is_reported = (RetiredName.replacement == "") & (Observation.tool_name == "Stop") & ~fn.EXISTS(goes_on)
+    own = Session.alias()
+    last = own.select(own.id).where(own.project_dir == project_dir).group_by(own.branch)
+    last = last.having(own.started_at == fn.MAX(own.started_at))  # of each branch
+    is_reported = (RetiredName.replacement == "") & (Observation.tool_name == "Stop") & Session.id.in_(last)
     is_gone = RetiredName.is_gone & (~fn.coalesce(has_own & is_reported, 0) | has_come_in)
     rows = rows.where((RetiredName.project_dir == project_dir) & (is_gone | is_renamed))
     if names is not None:
