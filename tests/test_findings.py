@@ -266,17 +266,6 @@ def test_a_call_that_has_to_be_made_with_more_is_told_at_once(memory: Path) -> N
     assert says not in builder.build("/p", session_id="newer").text
 
 
-def test_of_several_cures_the_one_that_most_sessions_found_is_told(memory: Path) -> None:
-    """One session's may have been an accident."""
-    for name in ("s1", "s2"):
-        session(name, FAILS, WORKS)
-    session("s3", FAILS, call("tool run build --other"))
-
-    assert "failed in 3 sessions: “unknown option: --fast”. What worked: `tool run build --slow`" in (
-        builder.build("/p", session_id="new").text
-    )
-
-
 @pytest.mark.parametrize(
     "slip",
     [

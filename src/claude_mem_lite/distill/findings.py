@@ -1,7 +1,6 @@
 """Puts the failed calls of a project's sessions together into findings, and words these. Pure."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -138,11 +137,7 @@ def _in_backticks(told: str, chars: int) -> str:
 
 
 def _with_cure(rows: Sequence[Row], command: str) -> Row:
-    """Return the failure for which something worked that is most like a command.
-
-    Of those alike it is one whose cure most sessions found, the last of them.
-    """
+    """Return the failure most like a command, of those alike the last, for which something worked."""
     wanted = set(command.split())
     cured = [row for row in rows if row.works] or rows
-    found = Counter(works for works, _ in {(row.works, row.session_id) for row in cured})
-    return max(reversed(cured), key=lambda row: (len(wanted & set(row.command.split())), found[row.works]))
+    return max(reversed(cured), key=lambda row: len(wanted & set(row.command.split())))
