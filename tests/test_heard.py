@@ -1,4 +1,4 @@
-"""Who says what: where the user speaks, and whether they, Claude or a tool said it first."""
+"""Tests who says what: where the user speaks, and whether they, Claude or a tool said it first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query asks for, how the index is asked, and what of the hits is folded into one."""
+"""Tests what a query asks for, how the index is asked, and what of the hits is folded into one."""
 
 from __future__ import annotations
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 TITLE_CHARS = 100
 
+# For a class of a regular expression: the signs of Chinese and Japanese, which part no words; and with those
+# of Korean, which does, all that say more than a letter.
+UNPARTED = "\u3040-\u30ff\u3400-\u9fff"
+SIGNS = UNPARTED + "\uac00-\ud7af"
+
 # The queue leaves this line where it cut the middle out of a long field; we leave the same one.
 CUT = re.compile(r"\[… [\d,]+ characters cut …\]")
 

@@ -1,4 +1,4 @@
-"""What Hypothesis draws: captures of any shape, and texts of many alphabets."""
+"""Draws captures of any shape and texts of many alphabets, for Hypothesis."""
 # ruff: noqa: RUF001  (letters that look alike are what is drawn)
 
 from __future__ import annotations

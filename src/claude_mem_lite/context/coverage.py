@@ -18,6 +18,7 @@ from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import MOMENT, names
 from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.search.words import is_part, words
+from claude_mem_lite.text import SIGNS
 
 # A turn's statements are worth so much of those of the turn after it.
 _TURN_FADES = 0.95
@@ -38,7 +39,7 @@ _ENDS = (".", "!", "\u3002", "\uff01")
 # told.
 _FORMULA, _RECURS = 0.3, 3
 # A sign of a script that parts no words says as much as it and so many letters.
-_SIGN, _OF_SIGN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"), 2.0
+_SIGN, _OF_SIGN = re.compile(f"[{SIGNS}]"), 2.0
 _PASSING = 0.5  # what was only supposed, or held for a moment
 _LEAST = 60  # characters in which hardly a line fits
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")

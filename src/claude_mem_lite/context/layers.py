@@ -43,12 +43,11 @@ def thread(past: Past) -> list[Line]:
     row = past.newest
     if row is None:
         return []
-    cured = _known_to_work(past.project_dir)
-    lines = [
-        past.said(said)
-        for said in _left(past, row)
-        if said.at > past.since and not (said.label == "Failing" and said.row_id in cured)
-    ]
+    left = [said for said in _left(past, row) if said.at > past.since]
+    if any(said.label == "Failing" for said in left):
+        cured = _known_to_work(past.project_dir)
+        left = [said for said in left if said.label != "Failing" or said.row_id not in cured]
+    lines = [past.said(said) for said in left]
     return in_order([past.heading(row, of_thread=True), *lines]) if lines else []
 
 

@@ -3,6 +3,7 @@
 import re
 
 from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.text import UNPARTED
 
 # A long prompt is mostly something pasted, of which the end says what it is: so many characters of the first
 # paragraph, of each other, and of all; a paragraph of more lines is no prose.
@@ -14,7 +15,7 @@ _TAGGED = re.compile(
     r"<(system-reminder|task-notification|ide_\w+|(?:local-command|bash)-\w+)>.*?(?:</\1>|\Z)", re.DOTALL
 )
 _COMMAND = re.compile(r"\A\s*/[\w:-]+(?=\s|\Z)")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")  # parts no words
+_UNPARTED = re.compile(f"[{UNPARTED}]+")
 _CLITIC = re.compile(r"(?<=\w)['\u2019](?:s|re|ve|ll|d|m)\b")
 # How a prompt begins says what to do, not with what.
 _LEAD = re.compile(
@@ -43,7 +44,7 @@ def question(prompt: str) -> str:
 
 def command_words(prompt: str) -> set[str]:
     """Return the telling words of a prompt that may be a bare command, "commit and push"; else none."""
-    asked = words(_UNSPACED.sub(" ", question(prompt)))
+    asked = words(_UNPARTED.sub(" ", question(prompt)))
     return set() if len(asked) > _COMMAND_WORDS else {word for word in asked if not _is_chatter(word)}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.quoting import parts, quote_blocks, quoted
-from claude_mem_lite.text import clean
+from claude_mem_lite.text import UNPARTED, clean
 
 # So many words in a row that were read before are repeated; fewer are how things are called.
 REPEATED_WORDS = 7
@@ -19,8 +19,7 @@ REPEATED_WORDS = 7
 _WINDOW = (REPEATED_WORDS + 1) // 2
 
 # A word; in Chinese and Japanese, which part no words, a sign.
-_SIGNS = "\u3040-\u30ff\u3400-\u9fff"
-_WORD = re.compile(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
+_WORD = re.compile(rf"[{UNPARTED}]|[^\W{UNPARTED}]+")
 # Three words or more; two are a name.
 _QUOTATION = re.compile(r'"((?:[^"\s]+[ \t]+){2,}[^"\s]+)"')
 # What makes a line an item, what it says, and the colon of a line that heads others.

@@ -12,6 +12,7 @@ from itertools import islice
 from claude_mem_lite.distill import phrases
 from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.learnings.typed import Sentence, is_question, sentences
+from claude_mem_lite.text import SIGNS
 
 CONTENT_CHARS = 300
 MAX_STATED = 20
@@ -25,15 +26,14 @@ _MOST_PLAIN = 12  # words of a rule in no form
 # work at hand, or a paste.
 _MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
-_CHARS_A_WORD = 3  # of a script without spaces
+_CHARS_A_WORD = 3  # of a script of signs
 _MARKS = " ,;:-"
 _CLAUSE = re.compile(r"[,:]\s")
 _WORD = re.compile(r"[^\s,:;.!?]+")
 _EDGE = re.compile(r"(?<=, )\w+|\w+(?=[,:] )")  # of a clause: "in UTC, always"
-_MANNER = re.compile(
-    r"\s+(?:in|en|em|auf|po|als|como|comme|come|as|на|по)\s", re.IGNORECASE
-)  # "always in UTC"
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# "always in UTC"
+_MANNER = re.compile(r"\s+(?:in|en|em|auf|po|als|como|comme|come|as|на|по)\s", re.IGNORECASE)
+_SIGN = re.compile(f"[{SIGNS}]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
     r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b"
@@ -88,7 +88,7 @@ def without_lead(text: str) -> str:
 
 def is_short(content: str, words: int = _MOST_WORDS) -> bool:
     """Tell whether a text is one that people remember, and has a word to go on."""
-    size = len(_WORD.findall(content)) + len(_UNSPACED.findall(content)) // _CHARS_A_WORD
+    size = len(_WORD.findall(content)) + len(_SIGN.findall(content)) // _CHARS_A_WORD
     return size <= words and len(content) <= CONTENT_CHARS and len(terms(content)) > 0
 
 
@@ -164,7 +164,7 @@ def _binds(content: str) -> bool:
 
 def _first_words(content: str) -> Iterator[int]:
     for word in islice(_WORD.finditer(content), _FIRST_WORDS):
-        yield from range(word.start(), word.end() if _UNSPACED.match(word[0]) else word.start() + 1)
+        yield from range(word.start(), word.end() if _SIGN.match(word[0]) else word.start() + 1)
 
 
 def _is_ours(content: str) -> bool:
