@@ -63,13 +63,13 @@ def is_all_done() -> bool:
     waits = (
         (config.queue_path(), "SELECT count(*) FROM pending_queue WHERE status = 'raw'"),
         (config.queue_path(), "SELECT count(*) FROM task WHERE priority >= 10"),
-        *(
-            (config.memory_path(), f"SELECT count(*) FROM {table} WHERE embedding_status = 'pending'")
-            for table in ("observations", "sessions", "learnings", "function_map")
-        ),
         (config.memory_path(), "SELECT count(*) FROM observations WHERE upgrade = 'waiting'"),
         (config.memory_path(), "SELECT count(*) FROM sessions WHERE upgrade = 'waiting'"),
         (config.memory_path(), "SELECT count(*) = 0 FROM sessions"),
+        *(  # last: what has changed a text has ended by then
+            (config.memory_path(), f"SELECT count(*) FROM {table} WHERE embedding_status = 'pending'")
+            for table in ("observations", "sessions", "learnings", "function_map")
+        ),
     )
     return all(rows(path, query) == [(0,)] for path, query in waits)
 

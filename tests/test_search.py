@@ -124,6 +124,17 @@ def test_broken_files_are_said_in_one_line(store: Vectors) -> None:
     assert store.count("observation") == 1
 
 
+def test_a_file_without_tables_has_no_vectors(store: Vectors) -> None:
+    """A writer has made the file a moment ago, or died before it made the tables."""
+    vectors.discard()
+    Path(config.lance_dir()).mkdir()
+    Path(vectors.path()).touch()
+
+    assert store.count("observation") == 0
+    assert store.version() is not None
+    assert vectors.is_gone("tiny_8")
+
+
 def test_locked_vectors_are_not_called_broken(store: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process that writes them for long has nobody throw them away."""
     monkeypatch.setattr(vectors, "_WAIT_S", 0.01)

@@ -199,7 +199,7 @@ def test_vectors_come_back_after_damage_under_load(
         wait_until(lambda: all_embedded() and _stored_or_none() == everything)
         before = searches.count("hybrid")
         wait_until(lambda: searches.count("hybrid") > before + 5)
-        is_anew = "the vectors are made anew" in _logged(web_and_consumer)
+        is_anew = "made anew" in _logged(web_and_consumer)
     finally:
         searches.is_over = True
         searches.join()

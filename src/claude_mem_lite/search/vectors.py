@@ -328,8 +328,7 @@ def _open(what: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
             # Power that fails may cost vectors, which are made anew; what is deleted is overwritten.
             file.execute("PRAGMA synchronous = OFF")
             file.execute("PRAGMA secure_delete = ON")
-            if create or not is_there:
-                _create(file)
+            _create(file)
             yield file
     except sqlite3.OperationalError as error:
         kind = BusyError if error.sqlite_errorcode in _BUSY else VectorsError
@@ -339,9 +338,12 @@ def _open(what: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
 
 
 def _create(file: sqlite3.Connection) -> None:
-    """Create the tables, unless they are there."""
+    """Create the tables, unless they are there: a writer may just have made the file, or died doing so."""
+    tables = "SELECT count(*) FROM sqlite_master"
+    if file.execute(tables).fetchone()[0]:
+        return
     file.execute("BEGIN IMMEDIATE")
-    if not file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    if not file.execute(tables).fetchone()[0]:
         for statement in _SCHEMA.split(";\n"):
             file.execute(statement)
         file.execute("INSERT INTO state VALUES (?, 0)", (time.time_ns(),))
