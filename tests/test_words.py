@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import cases
 from support.databases import observation_row, session_row
@@ -79,6 +79,7 @@ def test_the_words_of_a_library_are_those_of_the_index() -> None:
     assert [(word, index) for word, index in zip(all_words, terms, strict=True) if ours(word) != index] == []
 
 
+@example(["yyed", "buyying", "stuffed"])
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.lists(derived, min_size=20, max_size=20))
 def test_made_up_words_have_the_stems_of_the_index(texts: list[str]) -> None:

@@ -57,6 +57,7 @@ _RUN = re.compile(f"[{_SIGNS}]+|[^{_SIGNS}{_HIRAGANA}]+")
 # Source: sqlite3Fts5UnicodeIsdiacritic in SQLite's ext/fts5/fts5_unicode2.c.
 _FIRST_MARK, _DROPPED_MARKS = 0x300, 0x000361F8_08029FDF
 _VOWELS = frozenset("aeiou")
+_STAY_DOUBLE = _VOWELS | frozenset("lsz")
 _LONGEST_STEMMED = 64  # Source: FTS5_PORTER_MAX_TOKEN in SQLite's ext/fts5/fts5_tokenize.c
 _SHORTEST_STEMMED = 3
 
@@ -183,7 +184,7 @@ def _without_ending(word: str) -> str:
         return word
     if rest.endswith(("at", "bl", "iz")):
         return rest + "e"
-    if rest[-1:] == rest[-2:-1] and rest[-1] not in "lsz" and _is_consonant(rest, len(rest) - 1):
+    if rest[-1:] == rest[-2:-1] and rest[-1] not in _STAY_DOUBLE:
         return rest[:-1]
     return rest + "e" if _measure(rest) == 1 and _ends_short(rest) else rest
 
