@@ -32,12 +32,15 @@ def compress(event_id: str) -> None:
     """
     from claude_mem_lite.codemap.heal import decay
     from claude_mem_lite.distill.record import record_event
+    from claude_mem_lite.importers import meanwhile
     from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.storage import queries
 
     event = queries.waiting_event(event_id)
     if event is None or _with_others(event):
         return
+    if event.event_name in {"Stop", "SessionEnd", "PreCompact"}:
+        meanwhile.take_in(event)
     if event.event_name in {"SessionEnd", "PreCompact"}:
         summarize(event.session_id, retell=not event.finished_at)
     has_ended = event.event_name == "SessionEnd"

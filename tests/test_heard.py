@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,14 @@ import pytest
 from support.events import Event, edited, prompt, read, stop, tool
 from support.recorded import play
 
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
+from claude_mem_lite.importers.events import Origin, Reading
+from claude_mem_lite.importers.lines import read as read_lines
 from claude_mem_lite.learnings.voices import Voices
 from claude_mem_lite.storage import learnings as learning_rows
+from claude_mem_lite.storage import queries
+from claude_mem_lite.tasks.compress import compress
 from claude_mem_lite.text import sentences as distilled
 
 REFUSED = (
@@ -64,26 +70,67 @@ def test_words_that_turned_a_call_down_are_learned(played: Play) -> None:
     assert known() == {"prefer subagents to save context": 0.5}
 
 
-def test_what_is_typed_while_the_assistant_works_is_heard(played: Play) -> None:
-    """Beside a tool's answer or queued; a prompt that the hook was sent as well is heard once."""
-    beside = result("[]")
+def test_what_is_typed_while_the_assistant_works_is_a_prompt(played: Play, tmp_path: Path) -> None:
+    """Beside a tool's answer or queued, before the turn's end; with an import's id, and without secrets.
+
+    What a hook was sent as well, an earlier turn, a sub-agent and another session are left out.
+    """
+    token = f"ghp_{'x7Kq' * 9}"
+    now = {"sessionId": "s1", "cwd": demo.PROJECT, "timestamp": "2999-01-01T00:00:00Z"}
+    beside = result("[]", **now, uuid="u1")
     beside["message"]["content"] += [
         {"type": "text", "text": "<system-reminder>Always ask</system-reminder>"},
         {"type": "text", "text": "and remember to use pagination"},
     ]
-    queued = {"type": "queued_command", "prompt": "from now on sign every commit"}
-    again = {"type": "queued_command", "prompt": "Never push to main"}
-    common = {"type": "attachment", "timestamp": "2026-11-20T10:00:01Z"}
+
+    def queued(uuid: str, text: str, **fields: Any) -> dict[str, Any]:
+        attachment = {"type": "queued_command", "prompt": text}
+        return {"type": "attachment", "attachment": attachment, "uuid": uuid, **now, **fields}
+
     played(
         "s1",
         prompt("List the comments"),
         prompt("Never push to main"),
-        lines=(beside, common | {"attachment": queued}, common | {"attachment": again}),
+        stop("Listed."),
+        stop("Listed once more."),
+        lines=(
+            beside,
+            queued("u2", f"from now on sign every commit with {token}"),
+            queued("u3", "Never push to main"),
+            queued("u4", "Always use tabs", timestamp="2026-11-20T10:00:00Z"),
+            queued("u5", "Always use blanks", sessionId="s0"),
+            queued("u6", "Always use threads", isSidechain=True),
+            queued("u7", "<task-notification>Never wait</task-notification>"),
+        ),
     )
 
-    assert known() == {
-        "remember to use pagination": 0.5, "from now on sign every commit": 0.5, "Never push to main": 0.5,
-    }  # fmt: skip
+    told = queries.observations_of("s1")
+    assert [row.tool_name for row in told if row.tool_name in {"UserPromptSubmit", "Stop"}] == [
+        *["UserPromptSubmit"] * 4, "Stop", "Stop",
+    ]  # fmt: skip
+    assert [row.title for row in told[2:4]] == [
+        "and remember to use pagination", "from now on sign every commit with [redacted: github token]",
+    ]  # fmt: skip
+    whole = Reading(Origin("s1", "")).events(read_lines(str(tmp_path / "s1.jsonl"), Counter(), now="3"))
+    assert {row.id for row in told[2:4]} < {event.id for event in whole}
+    assert {"remember to use pagination", "Never push to main"} < known().keys()
+    assert not any("Always" in content for content in known())
+
+
+def test_the_end_of_a_turn_brings_what_was_typed_in_it(memory: Path, tmp_path: Path) -> None:
+    """The consumer's task takes it in before the report."""
+    path = tmp_path / "s1.jsonl"
+    typed = {"type": "queued_command", "prompt": "use pagination"}
+    line = {"type": "attachment", "attachment": typed, "uuid": "u1", "sessionId": "s1", "cwd": demo.PROJECT}
+    path.write_text(json.dumps(line | {"timestamp": "2999-01-01T00:00:00Z"}))
+    common = {"session_id": "s1", "transcript_path": str(path), "cwd": demo.PROJECT}
+
+    for event in (prompt("List the comments"), stop("Listed.")):
+        compress.call_local(inbox.append(json.dumps(common | event), demo.PROJECT))
+
+    assert [row.title for row in queries.observations_of("s1")] == [
+        "List the comments", "use pagination", "Listed",
+    ]  # fmt: skip
 
 
 def test_a_missing_transcript_teaches_nothing(played: Play, tmp_path: Path) -> None:

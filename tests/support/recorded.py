@@ -12,6 +12,7 @@ from typing import Any
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill import record
+from claude_mem_lite.importers import meanwhile
 from claude_mem_lite.learnings import evolve, session
 from claude_mem_lite.storage import models, queries
 
@@ -47,6 +48,8 @@ def play(events: list[dict[str, Any]]) -> str:
         for event_id in queries.unfinished_events():
             row = queries.pending_event(event_id)
             assert row is not None
+            if row.event_name in {"Stop", "SessionEnd"}:
+                meanwhile.take_in(row)
             if record.record_event(row):
                 evolve.check_code(demo.PROJECT, row.session_id)
     session_id: str = events[0]["session_id"]

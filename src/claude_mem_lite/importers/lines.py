@@ -5,6 +5,7 @@ What is broken, too long or unknown is counted and left out. What the lines mean
 
 import datetime as dt
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -30,9 +31,9 @@ class Line(NamedTuple):
     said: dict[str, Any]
 
 
-def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
-    """Yield what a transcript of Claude Code says; no line is later than `now`. Raises: OSError."""
-    for line in objects(path, left_out, now=now):
+def read(path: str, left_out: Counter[str], *, now: str, most_bytes: int | None = None) -> Iterator[Line]:
+    """Yield what a transcript of Claude Code says, as `objects` does. Raises: OSError."""
+    for line in objects(path, left_out, now=now, most_bytes=most_bytes):
         kind = str(line.said.get("type"))
         if kind in TOLD:
             yield line
@@ -40,13 +41,16 @@ def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
             left_out["unknown line"] += 1
 
 
-def objects(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
+def objects(path: str, left_out: Counter[str], *, now: str, most_bytes: int | None = None) -> Iterator[Line]:
     """Yield the JSON objects of a file, a line each; no line is later than `now`. Raises: OSError.
 
-    A line without a time has that of the line before it, "" where there is none.
+    A line without a time has that of the line before it, "" where there is none. With `most_bytes` only the
+    end of the file is read, and the line that it begins in may count as broken.
     """
     end, at = 0, ""
     with own_file.opened(path) as file:
+        if most_bytes is not None:
+            end = file.seek(max(0, file.seek(0, os.SEEK_END) - most_bytes))
         while text := file.readline(LONGEST_LINE_BYTES + 1):
             start, end = end, end + len(text)
             if len(text) > LONGEST_LINE_BYTES:

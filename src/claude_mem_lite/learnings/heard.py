@@ -1,9 +1,8 @@
 """Find what the user says in a session: prompts, refusals, answers, CLAUDE.md; and what was said before.
 
-The client sends no hook for a call that was turned down, nor for what is typed while the assistant works:
-what was said then stands in its transcript alone. A wish that comes back in another session in other words is
-a rule, where one of the two says how a thing is done. Rare words show it: what recurs word for word at length
-was pasted, and "commit and push" has none.
+The client sends no hook for a call that was turned down: what was said then stands in its transcript alone.
+A wish that comes back in another session in other words is a rule, where one of the two says how a thing is
+done. Rare words show it: what recurs word for word at length was pasted, and "commit and push" has none.
 """
 
 import json
@@ -19,7 +18,6 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.phrases import NOT
 from claude_mem_lite.distill.sameness import tells_of_change, terms
 from claude_mem_lite.importers import lines, responses
-from claude_mem_lite.importers.events import typed_meanwhile
 from claude_mem_lite.learnings.evidence import is_how, is_short, stated, without_lead
 from claude_mem_lite.learnings.typed import sentences
 from claude_mem_lite.storage import learnings as learning_rows
@@ -51,16 +49,13 @@ class Said:
 
 
 def said_in(session: Session) -> list[Said]:
-    """Return what the user has said in a session since it was asked for last, and all that no hook heard."""
+    """Return what the user has said in a session since it was asked for last, and all its refusals."""
     found = []
     for row, payload in learning_rows.events_after(session.id, session.learned_pk, ("UserPromptSubmit",)):
         found.append(Said(_text(payload.get("prompt")), row.created_at, observation_id=row.id))
     for row, payload in learning_rows.events_after(session.id, session.learned_pk, ("AskUserQuestion",)):
         found += [Said(text, row.created_at, observation_id=row.id) for text in _own_answers(payload)]
-    heard = learning_rows.events_after(session.id, 0, ("UserPromptSubmit",))
-    prompts = {_text(payload.get("prompt")).strip() for _, payload in heard}
-    unheard = _unheard(learning_rows.transcript_of(session.id), session.id)
-    return [*found, *(each for each in unheard if each.is_refusal or each.text not in prompts)]
+    return [*found, *_refusals(learning_rows.transcript_of(session.id), session.id)]
 
 
 def added_to_instructions(session: Session) -> Iterator[Said]:
@@ -152,15 +147,13 @@ def _own_answers(payload: dict[str, Any]) -> Iterator[str]:
             yield answer
 
 
-def _unheard(path: str, session_id: str) -> list[Said]:
-    """Return what was said as a call was turned down, and typed while the assistant worked."""
+def _refusals(path: str, session_id: str) -> list[Said]:
+    """Return what was said as a call was turned down."""
     found: list[Said] = []
     try:
         for line in lines.read(path, Counter(), now=inbox.utc_now()) if path else ():
             said = line.said
             is_own = said.get("sessionId", session_id) == session_id and not said.get("isSidechain")
-            if is_own and (typed := typed_meanwhile(said).strip()):
-                found.append(Said(typed, line.at))
             message = said.get("message") if is_own and said["type"] == "user" else None
             content = message.get("content") if isinstance(message, dict) else None
             for block in content if isinstance(content, list) else ():

@@ -136,6 +136,14 @@ def latest_prompt(event: PendingEvent) -> str | None:
     return _prompt_in(row[0]) if row else None
 
 
+def prompts_of(session_id: str) -> set[str]:
+    """Return what was typed in a session, as its events have it, without blanks around it."""
+    rows = PendingEvent.select(PendingEvent.raw_output).where(
+        (PendingEvent.session_id == session_id) & (PendingEvent.event_name == "UserPromptSubmit")
+    )
+    return {(_prompt_in(row.raw_output) or "").strip() for row in rows}
+
+
 def prompt_of(event: PendingEvent) -> str | None:
     """Return the user's words if an event is a prompt, not one that the client wrote."""
     prompt = _prompt_in(event.raw_output) if event.event_name == "UserPromptSubmit" else None

@@ -57,6 +57,19 @@ def turn_of(event: PendingEvent) -> Turn:
     return Turn(is_clients=True, has_worked=tools.exists(), reports=reports)
 
 
+def turn_began_at(event: PendingEvent) -> str:
+    """Return when the turn of an event began: at the end of the one before it or of the session's start.
+
+    The time is UTC text.
+    """
+    mine = (PendingEvent.session_id == event.session_id) & (PendingEvent.seq < event.seq)
+    ended = PendingEvent.select(fn.MAX(PendingEvent.created_at)).where(
+        mine & (PendingEvent.event_name == "Stop")
+    )
+    began = PendingEvent.select(fn.MIN(PendingEvent.created_at)).where(mine)
+    return ended.scalar() or began.scalar() or event.created_at
+
+
 def transcript_path(project_dir: str) -> str:
     """Return the transcript that the newest of the last events of a project names, "" for none."""
     newest = PendingEvent.select(fn.MAX(PendingEvent.seq) - _EVENTS).scalar() or 0
