@@ -314,7 +314,7 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
 def test_a_session_on_a_shared_branch_is_headed_by_what_was_asked(memory: Path) -> None:
     """First and last: "commit" names no subject."""
     asked = (
-        "Move the backups of the shelf to another disk",
+        "Move the backups to another disk",
         "Commit, and no picture in the manual this time",
     )
     for number in range(2):
@@ -327,7 +327,20 @@ def test_a_session_on_a_shared_branch_is_headed_by_what_was_asked(memory: Path) 
 
     told = lines(builder.build("/p", session_id="new", branch="main", now=AT), "earlier")
 
-    assert f"s0 main: {asked[0]} / {asked[1]}" in told
+    assert f"s0 main: {asked[0]} / Commit, and no picture in the manual…" in told
+
+
+def test_what_a_long_report_states_is_told_whole(memory: Path) -> None:
+    """In several lines, none of them so long that a part of it would be lost."""
+    stated = [
+        f"`step_{number}` writes shelf {number} before it tells the reader of it." for number in range(12)
+    ]
+    session_row("s0", branch="main", last_event_at=at(-60), status="closed")
+    observe("0" * 32, "Stop", "\n\n".join(stated), session_id="s0", created_at=at(-60))
+
+    told = builder.build("/p", session_id="new", branch="main", now=AT).text
+
+    assert [each for each in stated if each.rstrip(".") not in told] == []
 
 
 LAST = "The shelf is done, with a test of each function and a page in the manual."

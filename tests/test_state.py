@@ -109,7 +109,7 @@ def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
         for name in ("load_book", "save_book")
     ]
 
-    chosen = choose(list(zip(told, (1, 4), strict=True)), chars=150)
+    chosen = choose(list(zip(told, (1, 4), strict=True)), chars=100)
 
     assert [said.row_id for _, said in chosen] == ["save_book"]
 
@@ -131,12 +131,18 @@ def test_what_speaks_of_the_branch_goes_first() -> None:
     assert list(on.values()) == says
 
 
-def test_what_stands_under_a_heading_of_many_sessions_gives_way() -> None:
-    """A formula such as "Changes made", under which finished edits are listed."""
-    says = "`sort_book` takes the lock before it reads the list of authors."
-    lists = [Said("0", "2026-05-01T00:00:09Z", says, head=head) for head in ("Changes made", "How it locks")]
-    told = [(State(statements=[said], names={"sort_book": 1}), 1.0) for said in lists]
-    others = [(State(statements=[Said("1", "", "Nothing.", head="Changes made")]), 1.0)] * 2
+@pytest.mark.parametrize(("heading_chars", "goes_first"), [(0, "b"), (100, "a2")])
+def test_what_stands_under_a_heading_that_is_told_costs_less(heading_chars: int, goes_first: str) -> None:
+    """A session's second statement goes before one of another session that is worth a little more."""
+    a1, a2, b = (
+        Said(row, "2026-05-01T00:00:09Z", f"`{name}` takes the lock before it reads the list of authors.")
+        for row, name in (("a1", "load_book"), ("a2", "save_book"), ("b", "sort_book"))
+    )
+    sessions = [
+        (State(statements=[a1, a2], names={"load_book": 9, "save_book": 1}), 1.0),
+        (State(statements=[b], names={"sort_book": 2}), 1.0),
+    ]
 
-    assert [said.head for _, said in choose([*told, *others], chars=200)] == ["How it locks"]
-    assert {said.head for _, said in choose([told[0], *others], chars=200)} == {""}
+    chosen = choose(sessions, chars=320, headings=[("a", heading_chars), ("b", heading_chars)])
+
+    assert [said.row_id for _, said in chosen][:2] == ["a1", goes_first]

@@ -49,8 +49,8 @@ class Budget:
     function_map: int = 150
     together: int = 120
     failures: int = 200
-    earlier: int = 530
-    reserve: int = 200
+    earlier: int = 570
+    reserve: int = 160
 
     @property
     def total(self) -> int:

@@ -9,8 +9,7 @@ V. Hatzivassiloglou, A formal model for information selection in multi-sentence 
 import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import log1p
 
@@ -23,21 +22,17 @@ from claude_mem_lite.text import SIGNS
 # A turn's statements are worth so much of those of the turn after it.
 _TURN_FADES = 0.95
 # A name that few sessions speak of says more, to this power of its idf.
-_RARITY = 1.5
+_RARITY = 2.0
 # A plain word is worth so much of a name.
 _WORD = 0.05
 _SHORTEST_WORD = 4
-# What a line costs beside its words, in characters, and a session's heading; a long one is worth more, but
-# not by as much.
-_JOINT, _LINE, _HEADING, _DENSITY = 2, 14, 50, 0.8
+# What a statement costs beside its words, in characters: in a line that is begun, and in one of its own.
+_JOINT, _LINE = 2, 14
 # What readers would keep of a report grows with the logarithm of a statement's length in so many characters,
 # of which its head's count for less; a sentence of a paragraph is kept more than an item of a list. Least
 # squares over 630 statements that two readers graded 0 to 2; both agreed on 94 % of 191.
 _LENGTH, _OF_HEAD, _GROWS, _OFFSET, _SENTENCE, _LEAST_KEPT = 80, 0.6, 1.43, -0.67, 0.3, 0.1
 _ENDS = (".", "!", "\u3002", "\uff01")
-# A heading that so many sessions have, such as "Changes made", stands over small finished edits, and is not
-# told.
-_FORMULA, _RECURS = 0.3, 3
 # A sign of a script that parts no words says as much as it and so many letters.
 _SIGN, _OF_SIGN = re.compile(f"[{SIGNS}]"), 2.0
 _PASSING = 0.5  # what was only supposed, or held for a moment
@@ -53,69 +48,77 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
     told: Iterable[str] = (),
     use: Callable[[Said], float] = lambda _: 1.0,
     branch: str = "",
-    headings: Sequence[str] = (),
+    headings: Sequence[tuple[str, int]] = (),
 ) -> list[tuple[int, Said]]:
     """Return what to tell in so many characters of what was stated since a time, the best first.
 
     `states` are those of sessions, those that matter most first, each with what its words are worth; each
     statement comes with the place of its state. `told` is what the block says already; `use` is what a
     statement is still worth (0 to 1); `branch` is the name of the one that the block is for; `headings` say
-    under which heading each state is told (default: its own).
+    under which heading each state is told, with its characters (default: its own).
     """
     weights, rarity = _weights(states)
-    topic = _topic(branch)
-    heads = Counter(head for state, _ in states for head in {_head(said) for said in state.statements})
-    pool = []
-    for at, (state, _) in enumerate(states):
-        turns: dict[str, int] = {}  # how many came after each
-        for said in state.statements:
-            after = turns.setdefault(said.row_id, len(turns))
-            if said.at > since:
-                terms = _terms(said.text)
-                is_formula = said.head and heads[_head(said)] >= _RECURS
-                worth = use(said) * _form(said) * _TURN_FADES**after
-                worth *= _FORMULA if is_formula else 1.0
-                worth *= 1 + sum(rarity[term] for term in topic & terms)
-                told_as = replace(said, head="") if is_formula else said
-                pool.append((at, told_as, terms, worth))
+    pool = list(_pool(states, rarity, since=since, use=use, topic=_topic(branch)))
     covered: set[str] = set().union(*map(_terms, told))
-    # The headings, the ids of rows that have a line, and the heads in it.
+    # The headings that are told, the ids of rows that have a line, and the heads in it.
     begun: set[int | str | tuple[str, str]] = set()
-    heading: Sequence[int | str] = headings or range(len(states))
+    heading = headings or [(str(at), 0) for at in range(len(states))]
+    under: defaultdict[str, list[int]] = defaultdict(list)
+    for number, (at, *_) in enumerate(pool):
+        under[heading[at][0]].append(number)
 
     def cost(number: int) -> int:
         at, said, *_ = pool[number]
         head = 0 if not said.head or (said.row_id, said.head) in begun else len(said.head) + _JOINT
         line = _JOINT if said.row_id in begun else _LINE
-        return len(said.says) + head + line + (0 if heading[at] in begun else _HEADING)
+        name, length = heading[at]
+        return len(said.says) + head + line + (0 if name in begun else length)
 
     def gain(number: int) -> float:
         worth = sum(weights[term] for term in pool[number][2] - covered)
-        return float(worth * pool[number][3] / cost(number) ** _DENSITY)
+        return float(worth * pool[number][3] / cost(number))
 
     heap = [(-gain(number), number) for number in range(len(pool))]
     heapq.heapify(heap)
-    chosen = []
+    chosen: dict[int, tuple[int, Said]] = {}
     while heap and chars > _LEAST:
         worth, number = heapq.heappop(heap)
+        if number in chosen or cost(number) > chars:
+            continue
         now = gain(number)
         if heap and now < -worth and now < -heap[0][0]:  # what was chosen meanwhile says a part of it
             heapq.heappush(heap, (-now, number))
             continue
         if now <= 0:
             break
-        if cost(number) > chars:
-            continue
         chars -= cost(number)
         at, said, terms, *_ = pool[number]
-        begun |= {heading[at], said.row_id, (said.row_id, said.head)}
         covered |= terms
-        chosen.append((at, said))
-    return chosen
+        chosen[number] = at, said
+        cheaper = under.pop(heading[at][0], ())  # what stands under a heading that is told by now
+        begun |= {heading[at][0], said.row_id, (said.row_id, said.head)}
+        for other in cheaper:
+            heapq.heappush(heap, (-gain(other), other))
+    return list(chosen.values())
 
 
-def _head(said: Said) -> str:
-    return said.head.casefold()
+def _pool(
+    states: Sequence[tuple[State, float]],
+    rarity: Mapping[str, float],
+    *,
+    since: str,
+    use: Callable[[Said], float],
+    topic: frozenset[str],
+) -> Iterator[tuple[int, Said, frozenset[str], float]]:
+    """Yield what was stated since a time: its state's place, its terms, and what it is worth by itself."""
+    for at, (state, _) in enumerate(states):
+        turns: dict[str, int] = {}  # how many came after each
+        for said in state.statements:
+            after = turns.setdefault(said.row_id, len(turns))
+            if said.at > since:
+                terms = _terms(said.text)
+                worth = use(said) * _form(said) * _TURN_FADES**after
+                yield at, said, terms, worth * (1 + sum(rarity[term] for term in topic & terms))
 
 
 def _form(said: Said) -> float:

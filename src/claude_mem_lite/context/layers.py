@@ -5,13 +5,13 @@ go in is `budget`'s business.
 """
 
 import os.path
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
-from claude_mem_lite.context.past import FADES, SESSIONS, Past
+from claude_mem_lite.context.past import FADES, SESSIONS, TURN_CHARS, Past
 from claude_mem_lite.distill.findings import findings
 from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said
@@ -86,6 +86,8 @@ def earlier(past: Past) -> list[Line]:
     ]
     told = [said.text for said in _left(past, past.newest)] if past.newest else []
     headings = [row.id if row.branch in SHARED_BRANCHES else row.branch for row in sessions]
+    # A branch's heading is that of its first session here.
+    heads = {name: past.heading(row) for name, row in zip(headings[::-1], sessions[::-1], strict=True)}
     chosen = choose(
         states,
         chars=round(past.room * CHARS_PER_TOKEN),
@@ -93,17 +95,20 @@ def earlier(past: Past) -> list[Line]:
         told=told,
         use=past.worth,
         branch=past.branch,
-        headings=headings,
+        headings=[(name, len(heads[name].text) + 3) for name in headings],
     )
-    turns: dict[tuple[int, str], list[Said]] = {}
+    # By session, turn, and which of the turn's lines it is.
+    turns: dict[tuple[int, str, int], list[Said]] = {}
+    chars: Counter[tuple[int, str]] = Counter()
     for at, said in chosen:
-        turns.setdefault((at, said.row_id), []).append(said)
+        chars[at, said.row_id] += len(said.text) + len("; ")
+        turns.setdefault((at, said.row_id, chars[at, said.row_id] // TURN_CHARS), []).append(said)
     places = {turn: place for place, turn in enumerate(turns)}
     lines: list[Line] = []
     for heading in dict.fromkeys(headings):
         own = [turn for turn in turns if headings[turn[0]] == heading]
         if own:
-            line = past.heading(sessions[headings.index(heading)])
+            line = heads[heading]
             lines.append(replace(line, value=line.tokens * 2.0 ** (1 - min(map(places.__getitem__, own)))))
         for turn in sorted(own, key=lambda turn: turns[turn][0].at):
             line = past.stated(turns[turn], states[turn[0]][0])

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 SESSIONS = 25
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 LINE_CHARS = 240
-_GOAL_CHARS = (60, 200)  # of what a session was for, of the thread's
-_TURN_CHARS = 480
+_GOAL_CHARS = (40, 200)  # of what a session was for, of the thread's
+TURN_CHARS = 480
 # A session is worth so much of the one after it, one of the own branch so much of another.
 FADES, _OWN_BRANCH = 0.9, 4.0
 # What was renamed or moved since is worth so much of what was not; what is gone, nothing.
@@ -168,7 +168,7 @@ class Past:
         # What an edit removed is told by the line itself.
         is_edit = said.label == IN_FLIGHT
         gone = "" if is_edit else self.gone(said.text, said.at)
-        told = harmless(said.text, chars=_TURN_CHARS if is_edit else chars) + gone
+        told = harmless(said.text, chars=TURN_CHARS if is_edit else chars) + gone
         return Line(
             said.row_id, "observation", under(said.row_id, told), 1.0, told, reason=said.label or "stated",
             stands_for=said.stands_for, is_users=said.is_users, is_one_of_many=not said.is_deed,
@@ -180,7 +180,7 @@ class Past:
         in_order = sorted(told, key=lambda said: order[said.row_id, said.says])
         texts = without_repeated_heads((said.head, said.says) for said in in_order)
         joined = "; ".join([*(text.rstrip(".") for text in texts[:-1]), *texts[-1:]])
-        return self.said(replace(told[0], says=joined, label="", head=""), chars=_TURN_CHARS)
+        return self.said(replace(told[0], says=joined, label="", head=""), chars=len(joined))
 
     def state(self, row: Session) -> State:
         """Return where a session stands; of one that is not told yet by what it did so far.
