@@ -11,6 +11,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.learnings.evolve import CONTENT_CHARS, INITIAL, MANUAL, change, penalized
 from claude_mem_lite.redaction.events import redact
+from claude_mem_lite.storage import facts
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Learning
 
@@ -21,7 +22,7 @@ def add(content: str, *, category: str, project_dir: str | None) -> Learning:
     What sessions have taught of the same matter gives way to it. Raises: ClaudeMemError.
     """
     content, now = _fit(content), inbox.utc_now()
-    with learning_rows.transaction():
+    with facts.transaction():
         row = learning_rows.insert(
             project_dir=project_dir,
             category=category,
@@ -92,7 +93,7 @@ def merge(kept: Learning, others: Sequence[Learning]) -> Learning:
         raise ClaudeMemError(f"{kept.id[:8]} cannot be merged into itself")
     if kept.project_dir is not None and any(row.project_dir != kept.project_dir for row in others):
         raise ClaudeMemError(f"{kept.id[:8]} is of another project: claude-mem learnings promote")
-    with learning_rows.transaction():
+    with facts.transaction():
         _unite(kept, others)
         return _changed(kept, "united", is_active=True, superseded_by=None)
 
@@ -112,14 +113,14 @@ def promote(row: Learning) -> Learning:
     if row.project_dir is None:
         raise ClaudeMemError(f"{row.id[:8]} holds in all projects already")
     _refuse_old(row)
-    with learning_rows.transaction():
+    with facts.transaction():
         _unite(row, learning_rows.elsewhere(row.kin, row.project_dir))
         return _changed(row, "promoted", project_dir=None, kin=[], code=[], stale="")
 
 
 def _written(row: Learning, event: str, **fields: Any) -> Learning:
     """Make a learning the user's own."""
-    with learning_rows.transaction():
+    with facts.transaction():
         _changed(row, event, is_manual=True, confidence=MANUAL, is_active=True, **fields)
         _settle(row)
     return row
@@ -154,7 +155,7 @@ def _unite(kept: Learning, others: Sequence[Learning]) -> None:
 
 
 def _changed(row: Learning, event: str, **fields: Any) -> Learning:
-    with learning_rows.transaction():
+    with facts.transaction():
         change(row, event, updated_at=inbox.utc_now(), **fields)
     return row
 

@@ -16,8 +16,8 @@ from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.search import likeness
+from claude_mem_lite.storage import facts, queries
 from claude_mem_lite.storage import learnings as learning_rows
-from claude_mem_lite.storage import queries
 from claude_mem_lite.storage import search as full_text
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def take(candidate: Candidate, *, session_id: str, project_dir: str, at: str = "
     alike = likeness.cosines(
         "learning", content, [row.id for row in learning_rows.find(project_dir, state="all")]
     )
-    with learning_rows.transaction():
+    with facts.transaction():
         return _Taking(candidate, content, session_id, project_dir, at or inbox.utc_now()).into(
             learning_rows.find(project_dir, state="all"), alike
         )
@@ -109,7 +109,7 @@ def check_code(project_dir: str, session_id: str = "") -> int:
 
     A file that was moved as it is takes its learnings along. Returns how many marks are others now.
     """
-    with learning_rows.transaction():
+    with facts.transaction():
         marked, now = 0, anchors.Code(project_dir)
         for row in learning_rows.with_other_code(project_dir):
             known = anchors.anchors_of(row)
@@ -125,7 +125,7 @@ def check_code(project_dir: str, session_id: str = "") -> int:
 
 def fade(project_dir: str, session_id: str, *, since: str, step: float) -> int:
     """Lower by a step what no session has seen since a time; return how many learnings that are."""
-    with learning_rows.transaction():
+    with facts.transaction():
         rows = learning_rows.unseen(project_dir, since=since, floor=FLOOR)
         for row in rows:
             change(row, "faded", session_id, confidence=max(FLOOR, round(row.confidence - step, 4)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from claude_mem_lite.distill.failing import read_calls, shape
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import capture_of
+from claude_mem_lite.storage import facts
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage.models import Session
 
@@ -41,6 +42,6 @@ def take(session: Session) -> None:
         }
         for each in read.failed
     ]
-    with finding_rows.transaction():
+    with facts.transaction():
         finding_rows.save(rows)
         finding_rows.cure(session.project_dir, {like: events[at][1] for like, at in read.worked.items()})

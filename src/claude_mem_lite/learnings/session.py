@@ -95,7 +95,7 @@ def _fade(session: Session) -> None:
     name = f"learnings {session.project_dir}"
     if unseen_for < 1 or facts.read(name).get("faded_for") == session.id:
         return
-    with learning_rows.transaction():
+    with facts.transaction():
         since = code.nth_newest_closed_start(session.project_dir, unseen_for)
         if since:
             evolve.fade(session.project_dir, session.id, since=since, step=FADES_BY)

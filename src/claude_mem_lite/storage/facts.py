@@ -17,7 +17,7 @@ def write(name: str, value: dict[str, Any]) -> None:
 
 
 def transaction() -> Any:
-    """Return a context in which several changes are made, or none."""
+    """Return a context in which nobody else writes, and several changes are made, or none."""
     return memory_database.atomic()
 
 

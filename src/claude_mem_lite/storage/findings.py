@@ -6,7 +6,7 @@ from typing import Any
 from peewee import fn
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent, memory_database
+from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent
 
 _READ = 2_000  # the newest
 _AT_ONCE = 500  # of SQLite's variables
@@ -61,8 +61,3 @@ def observed(event_ids: Collection[str]) -> set[str]:
     """Return those events of which there is an observation, which bears the event's id."""
     rows = Observation.select(Observation.id).where(Observation.id.in_(list(event_ids)[:_AT_ONCE]))
     return {row.id for row in rows}
-
-
-def transaction() -> Any:
-    """Return a context in which everything is written or nothing."""
-    return memory_database.atomic()

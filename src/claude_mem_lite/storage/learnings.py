@@ -72,11 +72,6 @@ _OTHER_CODE = """
 """
 
 
-def transaction() -> Any:
-    """Return a context in which nobody else writes, and everything is written or nothing."""
-    return memory_database.atomic()
-
-
 def find(
     project_dir: str | None,
     *,
