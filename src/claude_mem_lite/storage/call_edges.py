@@ -6,23 +6,13 @@ from typing import Any, NamedTuple
 
 from peewee import chunked, fn
 
-from claude_mem_lite.storage.models import (
-    CallEdge,
-    FunctionMapEntry,
-    memory_database,
-)
+from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry, memory_database
+from claude_mem_lite.storage.rows import ROWS
 
 UNRESOLVED = "unresolved"
-
-
 BY_CLAUDE = "claude"  # the source of a call that Claude was asked for
-
-
 PAIR = ("caller_file", "caller_function", "callee_file", "callee_function")
-
-
-ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
-
+_PLACE = ("project_dir", *PAIR)
 
 Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and name
 
@@ -93,23 +83,14 @@ def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
 
 
 def save_edges(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert calls, or replace what is known of them; all rows have the same columns."""
-    if not rows:
-        return
-    place = ", ".join(name for name in _PLACE if name in rows[0])
-    names = (field.column_name for field in other_columns(CallEdge, rows[0]))
-    replaced = ", ".join(f"{name} = excluded.{name}" for name in names)
-    with memory_database.atomic():
-        for row in rows:
-            CallEdge.put(
-                {"id": id_of_place(row), **row},
-                on_conflict=f"ON CONFLICT ({place}) DO UPDATE SET {replaced}",
-            )
+    """Insert calls, or replace what is known of them."""
+    with_ids = ({"id": id_of_place(row, _PLACE), **row} for row in rows)
+    CallEdge.upsert(*with_ids, place=_PLACE, kept=("id", "created_at"))
 
 
 def add_edge(row: Mapping[str, Any]) -> CallEdge:
     """Insert a call that is not there yet, and return it."""
-    return CallEdge.create(id=id_of_place(row), **row)
+    return CallEdge.create(id=id_of_place(row, _PLACE), **row)
 
 
 def delete_edges(pks: Collection[int]) -> None:
@@ -131,18 +112,7 @@ def decay_edges(project_dir: str, *, before: str, step: float, floor: float) -> 
     return int(CallEdge.update(confidence=lowered).where(stale).execute())
 
 
-def other_columns(table: Any, row: Mapping[str, Any]) -> list[Any]:
-    """Return the columns that an INSERT replaces where its place is taken."""
-    return [getattr(table, name) for name in row if name not in {*_PLACE, "created_at"}]
-
-
-def id_of_place(row: Mapping[str, Any]) -> str:
+def id_of_place(row: Mapping[str, Any], place: Sequence[str]) -> str:
     """Return an id that stays with the place, however often the row comes and goes."""
-    place = [str(row[name]) for name in _PLACE if name in row]
-    return hashlib.sha256("\0".join(place).encode("utf-8", "replace")).hexdigest()[:32]
-
-
-_PLACE = (
-    "project_dir", "file_path", "qualified_name", "caller_file", "caller_function", "callee_file",
-    "callee_function",
-)  # fmt: skip
+    names = [str(row[name]) for name in place]
+    return hashlib.sha256("\0".join(names).encode("utf-8", "replace")).hexdigest()[:32]

@@ -13,7 +13,7 @@ from peewee import JOIN, chunked, fn
 
 from claude_mem_lite.repository import work_of
 from claude_mem_lite.storage import facts
-from claude_mem_lite.storage.call_edges import ROWS, UNRESOLVED, id_of_place, other_columns
+from claude_mem_lite.storage.call_edges import UNRESOLVED, id_of_place
 from claude_mem_lite.storage.models import (
     CallEdge,
     FunctionChange,
@@ -23,7 +23,9 @@ from claude_mem_lite.storage.models import (
     SourceFile,
     memory_database,
 )
+from claude_mem_lite.storage.rows import ROWS
 
+_FILE = ("project_dir", "file_path")
 _NEWEST = 5_000  # changes among which those made together are looked for
 
 
@@ -156,35 +158,14 @@ def paths(project_dir: str) -> set[str]:
 
 def save_file(row: Mapping[str, Any]) -> None:
     """Insert a file, or replace what is known of it."""
-    renewed = ", ".join(
-        f"{field.column_name} = excluded.{field.column_name}" for field in other_columns(SourceFile, row)
-    )
-    memory_database.execute_sql(
-        f"INSERT INTO source_files ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608 - ours
-        f" ON CONFLICT (project_dir, file_path) DO UPDATE SET {renewed}",
-        list(row.values()),
-    )
+    SourceFile.upsert(row, place=_FILE)
 
 
 def save_functions(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert functions, or replace what is known of them; all rows have the same columns."""
-    if not rows:
-        return
-    # peewee takes longer to write such a statement than SQLite to run it.
-    fields = [FunctionMapEntry.id, *(getattr(FunctionMapEntry, name) for name in rows[0])]
-    names = ", ".join(field.column_name for field in fields)
-    renewed = [field.column_name for field in other_columns(FunctionMapEntry, rows[0])]
-    for some in chunked(rows, ROWS):
-        values = ", ".join(f"({', '.join('?' * len(fields))})" for _ in some)
-        sql = (
-            f"INSERT INTO function_map ({names}) VALUES {values}"  # noqa: S608 - columns of ours
-            " ON CONFLICT (project_dir, file_path, qualified_name) DO UPDATE SET "
-            + ", ".join(f"{name} = excluded.{name}" for name in renewed)
-        )
-        full = ((id_of_place(row), *row.values()) for row in some)
-        memory_database.execute_sql(
-            sql, [field.db_value(each) for row in full for field, each in zip(fields, row, strict=True)]
-        )
+    """Insert functions, or replace what is known of them."""
+    place = (*_FILE, "qualified_name")
+    with_ids = ({"id": id_of_place(row, place), **row} for row in rows)
+    FunctionMapEntry.upsert(*with_ids, place=place, kept=("id",))
 
 
 def delete_functions(project_dir: str, path: str, names: Collection[str]) -> None:

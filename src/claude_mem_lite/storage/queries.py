@@ -300,8 +300,7 @@ def sessions_to_summarize(*, idle_since: str) -> list[str]:
 
 def save_observation(row: dict[str, Any]) -> None:
     """Insert an observation, or replace what stood under its id."""
-    renewed = ", ".join(f"{name} = excluded.{name}" for name in row if name not in {"id", "session_id"})
-    Observation.put(row, on_conflict=f"ON CONFLICT (id) DO UPDATE SET {renewed}")
+    Observation.upsert(row, place=("id",), kept=("session_id",))
 
 
 def observations_of(session_id: str) -> list[Observation]:

@@ -6,10 +6,12 @@ That is four fifths of what such a query takes, and most of what an insert does.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
-from peewee import Model, ModelSelect
+from peewee import Model, ModelSelect, chunked
+
+ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
 
 
 class Table(Model):
@@ -24,12 +26,20 @@ class Table(Model):
         return rows  # type: ignore[no-any-return]
 
     @classmethod
-    def put(cls, row: Mapping[str, Any], *, on_conflict: str = "") -> None:
-        """Insert a row by its columns, and the defaults of the others; `on_conflict` is SQL's clause."""
+    def put(cls, *rows: Mapping[str, Any], on_conflict: str = "") -> None:
+        """Insert rows of the same columns, and the defaults of the others; `on_conflict` is SQL's clause."""
         meta = cls._meta
-        whole = meta.get_default_dict() | dict(row)
-        values = [meta.columns[name].db_value(value) for name, value in whole.items()]
-        meta.database.execute_sql(f"{_insert(cls, tuple(whole))} {on_conflict}", values)
+        whole = [meta.get_default_dict() | dict(row) for row in rows]
+        values = [meta.columns[name].db_value(value) for row in whole for name, value in row.items()]
+        meta.database.execute_sql(f"{_insert(cls, tuple(whole[0]), len(whole))} {on_conflict}", values)
+
+    @classmethod
+    def upsert(cls, *rows: Mapping[str, Any], place: Sequence[str], kept: Collection[str] = ()) -> None:
+        """Insert rows, or replace all but the `kept` columns of those at their `place`, which is unique."""
+        for some in chunked(rows, ROWS):
+            names = [name for name in some[0] if name not in {*place, *kept}]
+            renewed = ", ".join(f"{name} = excluded.{name}" for name in names)
+            cls.put(*some, on_conflict=f"ON CONFLICT ({', '.join(place)}) DO UPDATE SET {renewed}")
 
 
 class _WholeRows(ModelSelect):
@@ -48,7 +58,7 @@ def _columns(model: type[Model], alias: str) -> str:
 
 
 @functools.cache
-def _insert(model: type[Model], columns: tuple[str, ...]) -> str:
-    """Return the statement that inserts a row of these columns."""
-    table, values = model._meta.table_name, ", ".join("?" * len(columns))  # noqa: SLF001
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"  # noqa: S608  (names of ours)
+def _insert(model: type[Model], columns: tuple[str, ...], count: int) -> str:
+    """Return the statement that inserts so many rows of these columns."""
+    table, row = model._meta.table_name, f"({', '.join('?' * len(columns))})"  # noqa: SLF001
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([row] * count)}"  # noqa: S608  (ours)
