@@ -206,7 +206,7 @@ def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> Non
 def test_compress_errors_asks_only_about_what_was_turned_down(fake: FakeMessages) -> None:
     """What nobody has asked for does not begin to wait for the services."""
     ids = [capture(number) for number in range(3)]
-    rewrites.reject(ids[1], note="no")
+    rewrites.reject(row_of(ids[1]), note="no")
     models.Observation.update(upgrade="").where(models.Observation.id.in_([ids[0], ids[2]])).execute()
 
     assert rewrites.reconsider(ids) == [ids[1]]

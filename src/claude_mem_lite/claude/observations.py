@@ -29,7 +29,7 @@ def write(rows: Sequence[Observation], settings: Settings, *, now: float, more: 
         entry_id, answer = request_cycle.ask(pack.request, settings, now=now, more=more)
     except request_cycle.StoppedError as stopped:
         if len(rows) == 1 and stopped.step.failure == "outage":
-            rewrites.put_off([rows[0].id], due=now, note=stopped.step.reason)  # the next probe is another
+            rewrites.put_off(rows, due=now, note=stopped.step.reason)  # the next probe is another
         return stopped.step
     except RejectedError as error:
         return turn_down(pack.observations, str(error), now=now)
@@ -68,7 +68,7 @@ def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings,
         else:
             pause_s = request_cycle.useless_pause_s(row.upgrade_attempts + 1)
             note = f"the answer had {len(own)} observations of it ({answer.stop_reason})"
-            rewrites.put_off([row.id], due=now + pause_s, note=note)
+            rewrites.put_off([row], due=now + pause_s, note=note)
     return written
 
 
@@ -88,9 +88,9 @@ def turn_down(rows: Sequence[Observation], reason: str, *, now: float, is_final:
     turned down it is none of them: they wait, and the user is told.
     """
     if len(rows) > 1:
-        rewrites.put_off([row.id for row in rows], due=now, note=reason)
+        rewrites.put_off(rows, due=now, note=reason)
         return Step(0.0)
-    rewrites.reject(rows[0].id, note=reason)
+    rewrites.reject(rows[0], note=reason)
     inbox.finish(rows[0].id, status="error", note=f"not written by Claude: {reason}")
     return Step(0.0) if is_final else request_cycle.turned_down(rows[0].id, reason, now=now)
 

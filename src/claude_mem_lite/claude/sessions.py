@@ -49,15 +49,15 @@ def tell(session: Session, settings: Settings, *, now: float) -> Step:
         entry_id, answer = request_cycle.ask(_request(session, rows, known, settings), settings, now=now)
     except request_cycle.StoppedError as stopped:
         if stopped.step.failure == "outage":
-            rewrites.put_off_session(session.id, due=now, note=stopped.step.reason)
+            rewrites.put_off([session], due=now, note=stopped.step.reason)
         return stopped.step
     except RejectedError as error:
-        rewrites.reject_session(session.id, note=str(error))
+        rewrites.reject(session, note=str(error))
         return request_cycle.turned_down(f"{request_cycle.SESSION}{session.id}", str(error), now=now)
     request_cycle.enter("session", answer, settings, now=now, session_id=session.id, entry_id=entry_id)
     told = prompts.parse_session(answer.text)
     if answer.stop_reason == api.REFUSAL:
-        rewrites.reject_session(session.id, note=api.DECLINED)
+        rewrites.reject(session, note=api.DECLINED)
         return request_cycle.declined(now=now)
     if told is None or (settings.summaries and told.words is None):
         _ask_again(session, answer, now=now)
@@ -167,7 +167,7 @@ def _told(session: Session, rows: Sequence[Observation], known: Sequence[Learnin
 def _ask_again(session: Session, answer: Answer, *, now: float) -> None:
     pause_s = request_cycle.useless_pause_s(session.upgrade_attempts + 1)
     note = f"the answer told no session ({answer.stop_reason})"
-    rewrites.put_off_session(session.id, due=now + pause_s, note=note)
+    rewrites.put_off([session], due=now + pause_s, note=note)
 
 
 def _learn(session: Session, rows: Sequence[Observation], known: Sequence[Learning], told: Told) -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from peewee import fn
+from peewee import chunked, fn
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent
+from claude_mem_lite.storage.rows import ROWS
 
 _READ = 2_000  # the newest
 _AT_ONCE = 500  # of SQLite's variables
@@ -25,8 +26,8 @@ def calls_of(session_id: str, project_dir: str) -> Iterator[PendingEvent]:
 
 def save(rows: Sequence[Mapping[str, Any]]) -> None:
     """Store failed calls (columns of their rows); what is there stays as it is."""
-    for start in range(0, len(rows), _AT_ONCE // 10):
-        FailedCall.insert_many(rows[start : start + _AT_ONCE // 10]).on_conflict_ignore().execute()
+    for some in chunked(rows, ROWS):
+        FailedCall.insert_many(some).on_conflict_ignore().execute()
 
 
 def cure(project_dir: str, worked: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from peewee import JOIN, Case, fn
+from peewee import JOIN, Case, chunked, fn
 
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage.models import Observation, PendingEvent, RetiredName, Session
@@ -44,9 +44,9 @@ def candidates(project_dir: str) -> list[str]:
 
 def remember(project_dir: str, seen: Iterable[Mapping[str, str]]) -> None:
     """Note names that the work tree has now (columns of their rows); of too many the oldest are dropped."""
-    rows = [{"project_dir": project_dir, **each} for each in seen]
-    for start in range(0, len(rows), _AT_ONCE):
-        RetiredName.insert_many(rows[start : start + _AT_ONCE]).on_conflict_ignore().execute()
+    rows = ({"project_dir": project_dir, **each} for each in seen)
+    for some in chunked(rows, _AT_ONCE):
+        RetiredName.insert_many(some).on_conflict_ignore().execute()
     is_seen = ~RetiredName.is_gone & (RetiredName.replacement == "") & (RetiredName.beside == "")
     mine = RetiredName.select(RetiredName.pk).where((RetiredName.project_dir == project_dir) & is_seen)
     newest = mine.order_by(RetiredName.retired_at.desc())
@@ -56,8 +56,7 @@ def remember(project_dir: str, seen: Iterable[Mapping[str, str]]) -> None:
 def set_gone(project_dir: str, gone: Mapping[str, str], *, of: Collection[str]) -> None:
     """Note which names `of` some are gone from the work tree, with what came for them; the others are not."""
     mine = (RetiredName.project_dir == project_dir) & (RetiredName.beside == "")
-    for start in range(0, len(of), _AT_ONCE):
-        some = list(of)[start : start + _AT_ONCE]
+    for some in chunked(of, _AT_ONCE):
         here = mine & RetiredName.name.in_(some)
         lost = [name for name in some if name in gone]
         RetiredName.update(is_gone=RetiredName.name.in_(lost)).where(here).execute()

@@ -17,6 +17,25 @@ WAITING, ERROR, GONE, LEFT = "waiting", "error", "gone", "left"
 MAX_ROWS = 500
 
 
+# --- observations and sessions ---------------------------------------------------------------------
+
+
+def put_off(rows: Sequence[Observation | Session], *, due: float, note: str) -> None:
+    """Have rows of one table tried again at `due`; one more attempt has failed."""
+    _fail(rows, upgrade_due=inbox.utc_text(due), upgrade_note=note)
+
+
+def reject(row: Observation | Session, *, note: str) -> None:
+    """Mark a row as one that Claude will not write about; the local words stand."""
+    _fail([row], upgrade=ERROR, upgrade_note=note)
+
+
+def _fail(rows: Sequence[Observation | Session], **fields: str) -> None:
+    table: Any = type(rows[0])
+    attempts = table.upgrade_attempts + 1
+    table.update(upgrade_attempts=attempts, **fields).where(table.id.in_([row.id for row in rows])).execute()
+
+
 # --- observations ----------------------------------------------------------------------------------
 
 
@@ -56,16 +75,6 @@ def write_observation(observation_id: str, **words: Any) -> None:
     Observation.update(upgrade="", upgrade_note=None, batch=None, **words).where(
         Observation.id == observation_id
     ).execute()
-
-
-def put_off(observation_ids: Iterable[str], *, due: float, note: str) -> None:
-    """Have observations tried again at `due`; one more attempt has failed."""
-    _put_off(Observation, observation_ids, due, note)
-
-
-def reject(observation_id: str, *, note: str) -> None:
-    """Mark an observation as one that Claude will not write about; the local words stand."""
-    _reject(Observation, observation_id, note)
 
 
 def leave_local(observation_ids: Iterable[str]) -> None:
@@ -175,16 +184,6 @@ def write_summary(session_id: str, **words: Any) -> None:
     ).execute()
 
 
-def put_off_session(session_id: str, *, due: float, note: str) -> None:
-    """Have a summary tried again at `due`; one more attempt has failed."""
-    _put_off(Session, [session_id], due, note)
-
-
-def reject_session(session_id: str, *, note: str) -> None:
-    """Mark a summary as one that Claude will not write; the local one stands."""
-    _reject(Session, session_id, note)
-
-
 def finish_extraction(session_id: str, *, up_to: int) -> None:
     """Note up to which observation Claude has learned from a session."""
     Session.update(extracted_pk=up_to).where(Session.id == session_id).execute()
@@ -196,15 +195,3 @@ def start(*, credential: str, version: str) -> None:
     gate = facts.read("gate")
     if gate.get("kind") == "setup":  # a restart may be the cure; an outage has its own time
         facts.write("gate", gate | {"until": 0.0})
-
-
-def _put_off(model: Any, ids: Iterable[str], due: float, note: str) -> None:
-    model.update(
-        upgrade_attempts=model.upgrade_attempts + 1, upgrade_due=inbox.utc_text(due), upgrade_note=note
-    ).where(model.id.in_(list(ids))).execute()
-
-
-def _reject(model: Any, row_id: str, note: str) -> None:
-    model.update(upgrade=ERROR, upgrade_attempts=model.upgrade_attempts + 1, upgrade_note=note).where(
-        model.id == row_id
-    ).execute()
