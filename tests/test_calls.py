@@ -297,7 +297,7 @@ def step() -> Step:
 
 def asked_for(project: str) -> list[tuple[str, str, float]]:
     """Return the calls that Claude was asked for."""
-    rows = call_edges.edges(project, source=call_edges.BY_CLAUDE)
+    rows = [row for row in call_edges.edges(project) if row.source == call_edges.BY_CLAUDE]
     return [(row.caller_function, row.callee_function, row.confidence) for row in rows]
 
 

@@ -280,8 +280,8 @@ def test_the_map_equals_the_files_after_each_session(
     project.scan()
     stored = [
         edge
-        for edge in call_edges.edges(str(folder), source="ast")
-        if edge.resolution != call_edges.UNRESOLVED
+        for edge in call_edges.edges(str(folder))
+        if edge.source == "ast" and edge.resolution != call_edges.UNRESOLVED
     ]
     assert len(stored) == len(project.edges()) > 100
     assert {(row["file"], row["name"]) for row in FUNCTIONS["functions_gone"]} <= {

@@ -204,7 +204,7 @@ class Code:
 
     @functools.cached_property
     def _paths(self) -> set[str]:
-        return code.paths(self.project_dir)
+        return set(code.mapped_files(self.project_dir))
 
     @functools.cached_property
     def _by_last(self) -> defaultdict[str, list[Definition]]:

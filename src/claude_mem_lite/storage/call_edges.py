@@ -31,13 +31,11 @@ class Known(NamedTuple):
     times_confirmed: int
 
 
-def edges(project_dir: str, *, source: str | None = None, resolution: str | None = None) -> list[CallEdge]:
-    """Return a project's calls, by the caller's file and line; `source` and `resolution` narrow them."""
+def edges(project_dir: str, *, resolution: str | None = None) -> list[CallEdge]:
+    """Return a project's calls, by the caller's file and line; `resolution` narrows them."""
     rows = CallEdge.select().where(CallEdge.project_dir == project_dir)
     if resolution is not None:
         rows = rows.where(CallEdge.resolution == resolution)
-    if source is not None:
-        rows = rows.where(CallEdge.source == source)
     return list(rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk))
 
 

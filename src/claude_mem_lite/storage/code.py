@@ -26,6 +26,7 @@ from claude_mem_lite.storage.models import (
 from claude_mem_lite.storage.rows import ROWS
 
 _FILE = ("project_dir", "file_path")
+_TOLD = 200  # changes of a name's history
 _NEWEST = 5_000  # changes among which those made together are looked for
 
 
@@ -150,12 +151,6 @@ def files_with(project_dir: str, name: str) -> list[str]:
     return [path for (path,) in rows.order_by(FunctionMapEntry.file_path).tuples()]
 
 
-def paths(project_dir: str) -> set[str]:
-    """Return the paths of a project's files."""
-    rows: Any = SourceFile.select(SourceFile.file_path).where(SourceFile.project_dir == project_dir)
-    return {path for (path,) in rows.tuples()}
-
-
 def save_file(row: Mapping[str, Any]) -> None:
     """Insert a file, or replace what is known of it."""
     SourceFile.upsert(row, place=_FILE)
@@ -201,7 +196,7 @@ def save_past_changes(rows: Sequence[Mapping[str, Any]]) -> None:
     save_changes([row for row in rows if row["observation_id"] not in noted])
 
 
-def history(project_dir: str | None, name: str, *, limit: int = 200) -> list[dict[str, Any]]:
+def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
     """Return what became of the functions of a name, newest first, with the observations that tell of it.
 
     `project_dir` None stands for all projects.
@@ -216,7 +211,7 @@ def history(project_dir: str | None, name: str, *, limit: int = 200) -> list[dic
     found = (
         row for row in rows if answers(row["project_dir"], row["file_path"], row["qualified_name"], name)
     )
-    return list(itertools.islice(found, limit))
+    return list(itertools.islice(found, _TOLD))
 
 
 def changed_in(project_dir: str, session_id: str) -> dict[tuple[str, str], str]:

@@ -39,6 +39,7 @@ COMPACT = "compact"
 FALLBACK, SUBAGENT, RECALL, LATE = "fallback", "subagent", "recall", "late"
 # A look at a file or a list is worth a line only in a search.
 LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
+_ABOUT_FILE = 12  # observations
 _NEWEST = 1_000  # events, or messages, among which something recent is looked for
 _ANY_AGENT = "general-purpose"  # who is asked where a call names no type
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock, well below a millisecond
@@ -90,9 +91,7 @@ def began(project_dir: str, *, sessions_ago: int) -> str:
     return str(rows.order_by(Session.last_event_at.desc()).offset(sessions_ago - 1).limit(1).scalar() or "")
 
 
-def observations(
-    project_dir: str, sessions: Collection[str], *, since: str = "", limit: int
-) -> list[Observation]:
+def observations(project_dir: str, sessions: Collection[str], *, limit: int) -> list[Observation]:
     """Return what some sessions did in a project, looks left out, newest first; only what a line tells."""
     columns = (
         Observation.id, Observation.session, Observation.tool_name, Observation.title, Observation.summary,
@@ -101,7 +100,6 @@ def observations(
     rows = Observation.select(*columns).where(
         (Observation.project_dir == project_dir)
         & Observation.session.in_(list(sessions))
-        & (Observation.created_at > since)
         & Observation.tool_name.not_in(LOOKS)
     )
     return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
@@ -131,7 +129,7 @@ def learnings(project_dir: str, *, least: float, since: str = "", limit: int) ->
     return list(rows.order_by(*order).limit(limit))
 
 
-def about_file(project_dir: str, path: str, *, without: str = "", limit: int = 12) -> list[Observation]:
+def about_file(project_dir: str, path: str, *, without: str) -> list[Observation]:
     """Return the observations that touched a file, looks left out, newest first."""
     phrase = path.replace('"', '""')
     query = (
@@ -141,7 +139,7 @@ def about_file(project_dir: str, path: str, *, without: str = "", limit: int = 1
         " AND EXISTS (SELECT 1 FROM json_each(t.files_touched) AS file WHERE file.value = ?)"
         " ORDER BY observations_fts.rowid DESC LIMIT ?"
     )
-    parameters = (f'files_touched:"{phrase}"', project_dir, without, json.dumps(LOOKS), path, limit)
+    parameters = (f'files_touched:"{phrase}"', project_dir, without, json.dumps(LOOKS), path, _ABOUT_FILE)
     ids = [row_id for (row_id,) in memory_database.execute_sql(query, parameters)]
     rows = Observation.select().where(Observation.id.in_(ids))
     return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()))

@@ -40,13 +40,9 @@ def kept_events() -> set[str]:
     return {event_id for (event_id,) in rows}
 
 
-def observations(
-    *, since: str = "", tiers: Collection[str] = (), limit: int | None = None
-) -> list[Observation]:
-    """Return the newest observations of tool calls (of some tiers), newest first."""
+def observations(*, since: str, limit: int) -> list[Observation]:
+    """Return the newest observations of tool calls, newest first."""
     rows = Observation.select().where((Observation.tier != "") & (Observation.created_at >= since))
-    if tiers:
-        rows = rows.where(Observation.tier.in_(sorted(tiers)))
     return list(rows.order_by(Observation.pk.desc()).limit(limit))
 
 

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage.connections import BUSY_S, connect
+from claude_mem_lite.storage.connections import connect
 
 # So many free bytes are given back to the disk, when they are most of a database.
 _HOLLOW_BYTES = 64 << 20
@@ -28,7 +28,7 @@ def size_bytes(path: str) -> int:
     return total
 
 
-def vacuum(path: str, *, timeout_s: float = BUSY_S) -> str:
+def vacuum(path: str) -> str:
     """Write a database anew without what was deleted from it; return "", or why that could not be done.
 
     What was deleted is then in none of its files: not in free pages, and not in the WAL, which is emptied.
@@ -37,7 +37,7 @@ def vacuum(path: str, *, timeout_s: float = BUSY_S) -> str:
         return ""
     name = os.path.basename(path)
     try:
-        with closing(connect(path, timeout_s=timeout_s)) as connection:
+        with closing(connect(path)) as connection:
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("VACUUM")
             is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
