@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 
 from claude_mem_lite import config
@@ -13,12 +13,12 @@ from claude_mem_lite.storage import DatabaseError, files
 from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS, TOO_OLD
 
+_MEMORY = "claude-mem.db"
 _CURES = {
-    "claude-mem.db": "claude-mem down, move it aside, then claude-mem restore your last backup,"
+    _MEMORY: "claude-mem down, move it aside, then claude-mem restore your last backup,"
     " or claude-mem up, which makes anew what queue.db still has",
     "queue.db": "claude-mem down, move it aside, then claude-mem up takes in what lies in the spool",
 }
-_QUEUES = (inbox.SCHEMA, inbox.OLDER_SCHEMA)
 _OTHER_SCHEMA = "has other tables, columns, indexes or triggers than it should"
 # What SQLite answers where a file holds something else than it should; all else passes, or is no fault of it.
 _CODES = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB}
@@ -53,9 +53,8 @@ def found(path: str, *, thorough: bool = False) -> str:
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                known = _QUEUES if path == config.queue_path() else (MIGRATIONS[: max(version, 0)],)
                 is_known = version <= 0 or TOO_OLD < version <= len(MIGRATIONS)
-                if is_known and _is_other(connection, known):
+                if is_known and _is_other(connection, path, version):
                     return _OTHER_SCHEMA
             wrong = _checked(connection, "integrity_check" if thorough else "quick_check")
             if thorough and not wrong:
@@ -79,35 +78,23 @@ def lines(path: str, *, most: int) -> list[str]:
             return [str(error)]
 
 
-def problem_of_memory(path: str) -> str:
-    """Return what is wrong with a file that should be a claude-mem.db, "" for nothing."""
+def problem(path: str) -> str:
+    """Return what is wrong with a file that should be one of our databases, "" for nothing."""
+    is_memory = os.path.basename(path) == _MEMORY
     with closing(connect(path)) as connection:
         try:
-            if connection.execute("PRAGMA application_id").fetchone()[0] != config.MEMORY_APPLICATION_ID:
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            if is_memory and application != config.MEMORY_APPLICATION_ID:
                 return "is another program's database"
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if not TOO_OLD < version <= len(MIGRATIONS):
+            if is_memory and not TOO_OLD < version <= len(MIGRATIONS):
                 return f"has schema {version}, this version knows {len(MIGRATIONS)}"
-            return _problem(connection, (MIGRATIONS[:version],))
+            if _is_other(connection, path, version):
+                return _OTHER_SCHEMA
+            wrong = _checked(connection, "integrity_check")
+            return f"is damaged ({wrong[0]})" if wrong else ""
         except sqlite3.DatabaseError as error:
             return f"cannot be read ({error})"
-
-
-def problem_of_queue(path: str) -> str:
-    """Return what is wrong with a file that should be a queue.db, "" for nothing."""
-    with closing(connect(path)) as connection:
-        try:
-            return _problem(connection, _QUEUES)
-        except sqlite3.DatabaseError as error:
-            return f"cannot be read ({error})"
-
-
-def _problem(connection: sqlite3.Connection, known: Sequence[tuple[str, ...]]) -> str:
-    """Return how a database differs from one with a schema of ours, and what is broken in it."""
-    if _is_other(connection, known):
-        return _OTHER_SCHEMA
-    wrong = _checked(connection, "integrity_check")
-    return f"is damaged ({wrong[0]})" if wrong else ""
 
 
 def _checked(connection: sqlite3.Connection, pragma: str, *, most: int = 1) -> list[str]:
@@ -123,8 +110,10 @@ def _read_all(connection: sqlite3.Connection) -> None:
             pass
 
 
-def _is_other(connection: sqlite3.Connection, known: Sequence[tuple[str, ...]]) -> bool:
-    """Tell whether a database has none of some schemas, each given by its statements."""
+def _is_other(connection: sqlite3.Connection, path: str, version: int) -> bool:
+    """Tell whether a database has another schema than ours, the memory's after so many steps."""
+    is_memory = os.path.basename(path) == _MEMORY
+    known = (MIGRATIONS[: max(version, 0)],) if is_memory else (inbox.SCHEMA, inbox.OLDER_SCHEMA)
     return _schema(connection) not in map(_schema_of, known)
 
 

@@ -70,12 +70,9 @@ def unpacked(path: str) -> Iterator[tuple[str, dict[str, int]]]:
     with staging() as folder:
         archive.unpack(path, folder, newest_schema=len(MIGRATIONS))
         memory, queue = (os.path.join(folder, name) for name in (archive.MEMORY, archive.QUEUE))
-        for name, problem in (
-            (archive.MEMORY, damage.problem_of_memory(memory)),
-            (archive.QUEUE, damage.problem_of_queue(queue)),
-        ):
-            if problem:
-                raise ClaudeMemError(f"{path} was not restored: its {name} {problem}")
+        for each in (memory, queue):
+            if problem := damage.problem(each):
+                raise ClaudeMemError(f"{path} was not restored: its {os.path.basename(each)} {problem}")
         files.forget_process(memory, queue)
         yield folder, {**files.row_counts(memory, *_COUNTED), **files.row_counts(queue, "pending_queue")}
 
