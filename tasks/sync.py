@@ -63,11 +63,11 @@ def _start_listener(of: str) -> None:
 
 def _listen(of: str, chosen: setup.Setup) -> None:
     """Sync whenever another machine has published, as long as this hub is set up."""
-    from claude_mem_lite.sync.hubs import Listening, hub_at, team_hub_at
+    from claude_mem_lite.sync.hubs import Listening, hub_at
     from claude_mem_lite.sync.team.run import project_digests
 
     try:
-        hub = team_hub_at(chosen.hub) if of == setup.TEAM else hub_at(chosen.hub)
+        hub = hub_at(chosen.hub, is_team=of == setup.TEAM)
         while isinstance(hub, Listening) and setup.load(of) == chosen:
             projects = project_digests() if of == setup.TEAM else None
             has_news = hub.wait(chosen.machine, timeout_s=_LISTENS_FOR_S, projects=projects)

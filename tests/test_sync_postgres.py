@@ -18,7 +18,7 @@ from support.processes import claude_mem, wait_until
 from test_sync import WORD, remember
 
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.sync.hubs import Listening, TeamHub, hub_at, team_hub_at
+from claude_mem_lite.sync.hubs import Hub, Listening, hub_at
 
 pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL for this platform from a package")
 psycopg = pytest.importorskip("psycopg")
@@ -140,9 +140,9 @@ def test_a_team_reads_its_members_and_each_writes_only_their_own(home: Path, url
         eve.create()
 
 
-def hub_at_team(url: str) -> TeamHub:
+def hub_at_team(url: str) -> Hub:
     """Return the hub of the team pond."""
-    return team_hub_at(f"postgres:{url}#pond")
+    return hub_at(f"postgres:{url}#pond", is_team=True)
 
 
 def test_who_listens_hears_of_another_machine_and_not_of_itself(home: Path, url: str) -> None:

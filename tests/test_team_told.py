@@ -23,7 +23,7 @@ from claude_mem_lite.learnings import guarding
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import models, team
 from claude_mem_lite.sync import segments
-from claude_mem_lite.sync.hubs import team_hub_at
+from claude_mem_lite.sync.hubs import hub_at
 from claude_mem_lite.sync.segments import Name
 from claude_mem_lite.sync.team import incoming, run
 
@@ -148,7 +148,7 @@ def publish(mallory: Member, lines: list[str], *, number: int = 1, generation: i
     project, machine = incoming.project_digest(KEY), mallory.machine
     with mallory:
         name = Name(machine, f"{project}.{generation:012d}-00000000", number)
-        hub = team_hub_at(f"folder:{mallory.home.parent.parent / 'hub'}")
+        hub = hub_at(f"folder:{mallory.home.parent.parent / 'hub'}", is_team=True)
         hub.publish({str(name): segments.write(name, lines, after=number - 1)}, [])
 
 

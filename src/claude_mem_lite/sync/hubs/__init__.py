@@ -10,8 +10,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.sync.hubs.folder import FolderHub
 from claude_mem_lite.sync.hubs.git import GitHub
 
-_HUBS: dict[str, type[FolderHub | GitHub]] = {"folder": FolderHub, "git": GitHub}
-_POSTGRES, _TEAM = "postgres", "claude-mem-team"
+_TEAM = "claude-mem-team"
 
 
 class Hub(Protocol):
@@ -20,21 +19,17 @@ class Hub(Protocol):
     def create(self) -> None:
         """Make the hub, unless it is there."""
 
-    def names(self) -> list[str]:
-        """Look what is there now, and return the names of all files."""
+    def names(self, projects: Collection[str] | None = None) -> list[str]:
+        """Look what is there now, and return the names of all files.
+
+        A team's hub may leave out those of other `projects`, and has those of others below their owner.
+        """
 
     def read(self, name: str) -> bytes:
         """Return a file as it was when `names` looked."""
 
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
         """Add files, then take others out; each is there whole or not at all."""
-
-
-class TeamHub(Hub, Protocol):
-    """A hub of a team, which may leave out of its names the files of other projects."""
-
-    def names(self, projects: Collection[str] | None = None) -> list[str]:
-        """Look what is there now, and return the names of all files, those of others below their owner."""
 
 
 @runtime_checkable
@@ -48,30 +43,21 @@ class Listening(Protocol):
         """
 
 
-def team_hub_at(address: str) -> TeamHub:
-    """Return the hub of a team: below the same address, apart from a person's own files.
+def hub_at(address: str, *, is_team: bool = False) -> Hub:
+    """Return the hub of an address; a team's is below the same one, apart from a person's own files.
 
     In PostgreSQL `#ROLE` names the role whose members are the team. Raises: ClaudeMemError for no hub.
     """
     kind, _, where = address.partition(":")
-    if kind == _POSTGRES and where:
-        from claude_mem_lite.sync.hubs.postgres import PostgresTeamHub
+    if kind == "postgres" and where:
+        from claude_mem_lite.sync.hubs.postgres import PostgresHub, PostgresTeamHub
 
-        return PostgresTeamHub(where)
+        return PostgresTeamHub(where) if is_team else PostgresHub(where)
     if kind == "folder" and where:
-        return FolderHub(where, inside=_TEAM)
+        return FolderHub(where, inside=_TEAM) if is_team else FolderHub(where)
     if kind == "git" and where:
-        return GitHub(where, branch=_TEAM, own="team.git")
-    raise ClaudeMemError(f"{address!r} is no hub: folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL#ROLE")
-
-
-def hub_at(address: str) -> Hub:
-    """Return the hub of an address. Raises: ClaudeMemError for what is none."""
-    kind, _, where = address.partition(":")
-    if kind == _POSTGRES and where:
-        from claude_mem_lite.sync.hubs.postgres import PostgresHub
-
-        return PostgresHub(where)
-    if kind not in _HUBS or not where:
-        raise ClaudeMemError(f"{address!r} is no hub: folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL")
-    return _HUBS[kind](where)
+        return GitHub(where, branch=_TEAM, own="team.git") if is_team else GitHub(where)
+    role = "#ROLE" if is_team else ""
+    raise ClaudeMemError(
+        f"{address!r} is no hub: folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL{role}"
+    )

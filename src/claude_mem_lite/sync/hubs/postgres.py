@@ -84,8 +84,10 @@ _MIGRATIONS = (
 )
 
 
-class _Database:
-    """A database in which a hub is; `where` is what libpq takes: a URL, or `service=NAME`."""
+class PostgresHub:
+    """A person's own hub, the files of their role; `where` is what libpq takes: a URL, or `service=NAME`."""
+
+    _table, _channel = sql.Identifier("claude_mem", "files"), _CHANNEL
 
     def __init__(self, where: str) -> None:
         try:
@@ -121,58 +123,7 @@ class _Database:
                 database.execute("UPDATE claude_mem.version SET number = %s", (len(_MIGRATIONS),))
         self._check(max(version, len(_MIGRATIONS)))
 
-    def _look(self, database: psycopg.Connection) -> None:
-        """Check the schema's version; its owner brings an older one up to date."""
-        version = _version(database)
-        if 0 <= version < len(_MIGRATIONS):
-            is_mine = database.execute(
-                "SELECT 1 FROM pg_namespace WHERE nspname = 'claude_mem' AND pg_has_role(nspowner, 'USAGE')"
-            ).fetchone()
-            if is_mine:
-                _Database.create(self)
-                return
-        self._check(version)
-
-    def _check(self, version: int) -> None:
-        if version < 0:
-            raise ClaudeMemError(f"the database {self.place} has no hub: claude-mem sync init makes one")
-        if version > len(_MIGRATIONS):
-            raise ClaudeMemError(f"the hub {self.place} is of a newer version: upgrade claude-mem-lite here")
-        if version < len(_MIGRATIONS):
-            raise ClaudeMemError(
-                f"the hub {self.place} is of an older version: it is brought up to date as its owner syncs"
-            )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[psycopg.Connection]:
-        with self._errors():
-            database = self._connected()
-            with database.transaction():
-                yield database
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except psycopg.Error as error:
-            said = " ".join(str(error).split())[:_MOST_SAID]
-            raise ClaudeMemError(f"the hub {self.place} failed ({said})") from error
-
-    def _connected(self) -> psycopg.Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(self._to, autocommit=True)
-            weakref.finalize(self, self._connection.close)
-            found = self._connection.execute("SELECT current_user::text").fetchone()
-            self._role = found[0] if found else ""
-        return self._connection
-
-
-class PostgresHub(_Database):
-    """A person's own hub: the files of their role."""
-
-    _table, _channel = sql.Identifier("claude_mem", "files"), _CHANNEL
-
-    def names(self) -> list[str]:
+    def names(self, projects: Collection[str] | None = None) -> list[str]:  # noqa: ARG002  (it lists all)
         """Return the names of all files of this role."""
         with self._transaction() as database:
             self._look(database)
@@ -224,6 +175,51 @@ class PostgresHub(_Database):
         # Whoever may connect can tell anything here; all that it does is have this machine look.
         told = (each.removeprefix(start).partition(" ") for each in heard if each.startswith(start))
         return any(who != machine and (projects is None or project in projects) for who, _, project in told)
+
+    def _look(self, database: psycopg.Connection) -> None:
+        """Check the schema's version; its owner brings an older one up to date."""
+        version = _version(database)
+        if 0 <= version < len(_MIGRATIONS):
+            is_mine = database.execute(
+                "SELECT 1 FROM pg_namespace WHERE nspname = 'claude_mem' AND pg_has_role(nspowner, 'USAGE')"
+            ).fetchone()
+            if is_mine:
+                PostgresHub.create(self)
+                return
+        self._check(version)
+
+    def _check(self, version: int) -> None:
+        if version < 0:
+            raise ClaudeMemError(f"the database {self.place} has no hub: claude-mem sync init makes one")
+        if version > len(_MIGRATIONS):
+            raise ClaudeMemError(f"the hub {self.place} is of a newer version: upgrade claude-mem-lite here")
+        if version < len(_MIGRATIONS):
+            raise ClaudeMemError(
+                f"the hub {self.place} is of an older version: it is brought up to date as its owner syncs"
+            )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[psycopg.Connection]:
+        with self._errors():
+            database = self._connected()
+            with database.transaction():
+                yield database
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            said = " ".join(str(error).split())[:_MOST_SAID]
+            raise ClaudeMemError(f"the hub {self.place} failed ({said})") from error
+
+    def _connected(self) -> psycopg.Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self._to, autocommit=True)
+            weakref.finalize(self, self._connection.close)
+            found = self._connection.execute("SELECT current_user::text").fetchone()
+            self._role = found[0] if found else ""
+        return self._connection
 
     def _key(self, name: str) -> dict[str, str]:
         """Return the primary key of a file, by column."""

@@ -20,7 +20,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget.store import times_forgotten
 from claude_mem_lite.storage import projects, team
 from claude_mem_lite.sync import cards, segments, setup, signing
-from claude_mem_lite.sync.hubs import Hub, TeamHub, team_hub_at
+from claude_mem_lite.sync.hubs import Hub, hub_at
 from claude_mem_lite.sync.outcome import Outcome, recorded
 from claude_mem_lite.sync.segments import Name
 from claude_mem_lite.sync.setup import Setup
@@ -63,7 +63,7 @@ def join(address: str, *, name: str, code: str = "") -> Setup:
         raise ClaudeMemError(
             f"{name!r} is no name to be known by: one word or two, each of at most 20 characters"
         )
-    team_hub_at(address).create()
+    hub_at(address, is_team=True).create()
     chosen = setup.Setup(address, signing.ensure(), name, code or signing.new_code())
     with team.writing():
         pass
@@ -152,7 +152,7 @@ def sync() -> Outcome:
     """Sync with the team's hub. Raises: ClaudeMemError when it is not there; the next sync goes on."""
     chosen = _chosen()
     with recorded(chosen, setup.TEAM) as outcome:
-        _sync(chosen, team_hub_at(chosen.hub), outcome)
+        _sync(chosen, hub_at(chosen.hub, is_team=True), outcome)
     return outcome
 
 
@@ -187,7 +187,7 @@ def _projects(connection: Any) -> list[_Project]:
             for key, at, kinds, gen, numbers, gone in rows]  # fmt: skip
 
 
-def _sync(chosen: Setup, hub: TeamHub, outcome: Outcome) -> None:
+def _sync(chosen: Setup, hub: Hub, outcome: Outcome) -> None:
     with team.writing() as connection:
         taking_part = {each.digest: each for each in _projects(connection)}
     paths = hub.names(list(taking_part))
