@@ -187,7 +187,8 @@ def move_cursor(machine: str, generation: str, number: int) -> None:
 
 def delete_row(kind: str, pk: int) -> None:
     """Delete a row that `forget` knows by no id."""
-    _do(f"DELETE FROM {triggers.TABLES[kind]} WHERE pk = ?", pk)  # noqa: S608  (names of ours)
+    model = rows.MODELS[kind]
+    model.delete().where(model.pk == pk).execute()
 
 
 def drop_doomed() -> None:
@@ -205,7 +206,7 @@ def _note(now: Counters, kind: str, pk: int, fields: dict[str, Any], *, has_forg
     meta: dict[str, Any] = json.loads(known[0]) if known else {"versions": {}, "digests": {}, "evidence": {}}
     if kind == "learning":
         fields["base"] = meta.get("base", fields["confidence"])
-    record = Record(kind, fields, _versions(meta), _evidence(meta))
+    record = _with_meta(kind, fields, meta)
     changed = {
         group for group in RULES[kind].groups
         if records.group_digest(record, group) != meta["digests"].get(group)
@@ -245,7 +246,15 @@ def _record(kind: str, pk: int, meta: Mapping[str, Any], projects: rows.Projects
         return None
     if kind == "learning":
         fields["base"] = meta["base"]
-    return Record(kind, fields, _versions(meta), _evidence(meta))
+    return _with_meta(kind, fields, meta)
+
+
+def _with_meta(kind: str, fields: Mapping[str, Any], meta: Mapping[str, Any]) -> Record:
+    """Return a record of some fields with what was noted of its versions; JSON has lists for tuples."""
+    versions, evidence = (
+        {name: tuple(each) for name, each in meta[noted].items()} for noted in ("versions", "evidence")
+    )
+    return Record(kind, fields, versions, evidence)
 
 
 def _save(record: Record, pk: int | None, dead: str, *, seq: int) -> None:
@@ -279,14 +288,6 @@ def _whole(record: Record) -> str:
     """Return what tells whether anything of a record has changed that travels."""
     local = RULES[record.kind].local
     return records.digest([{name: each for name, each in record.fields.items() if name not in local}])
-
-
-def _versions(meta: Mapping[str, Any]) -> dict[str, records.Version]:
-    return {group: tuple(version) for group, version in meta["versions"].items()}
-
-
-def _evidence(meta: Mapping[str, Any]) -> dict[str, records.Evidence]:
-    return {machine: tuple(each) for machine, each in meta["evidence"].items()}
 
 
 def _all(query: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -49,7 +49,7 @@ def begin(address: str, *, name: str, code: str = "") -> Setup:
 
 def leave(*, erase: bool) -> None:
     """Forget the hub; with `erase` take this machine's files out of it first. Raises: ClaudeMemError."""
-    chosen = _chosen()
+    chosen = setup.chosen()
     if erase:
         hub = hub_at(chosen.hub)
         hub.publish({}, [name for name in hub.names() if name.startswith(f"{chosen.machine}/")])
@@ -65,7 +65,7 @@ def sync(*, paused: Callable[[], AbstractContextManager[list[str]]]) -> Outcome:
 
     Raises: ClaudeMemError when the hub is not there, or another sync is at work; the next one goes on.
     """
-    chosen = _chosen()
+    chosen = setup.chosen()
     with recorded(chosen) as outcome:
         _sync(chosen, hub_at(chosen.hub), outcome, paused)
     return outcome
@@ -73,7 +73,7 @@ def sync(*, paused: Callable[[], AbstractContextManager[list[str]]]) -> Outcome:
 
 def to_send() -> Iterator[str]:
     """Yield every line that a sync would send now; nothing is changed. Raises: ClaudeMemError."""
-    chosen = _chosen()
+    chosen = setup.chosen()
     with facts.transaction() as undone:
         now = changes.counters(chosen.machine)
         changes.capture(now)
@@ -115,15 +115,6 @@ def machines(hub: Hub, names: list[str], code: str) -> tuple[dict[str, tuple[str
         except cards.WrongCardError as error:
             refused.append(str(error))
     return found, refused
-
-
-def _chosen() -> Setup:
-    chosen = setup.load()
-    if chosen is None:
-        raise ClaudeMemError(
-            "no hub is set up: claude-mem sync init folder:PATH, git:REPOSITORY or postgres:URL"
-        )
-    return chosen
 
 
 def _sync(

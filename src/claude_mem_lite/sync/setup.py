@@ -13,6 +13,10 @@ from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 OWN, TEAM = "sync", "team"
+_NOTHING = {
+    OWN: "no hub is set up: claude-mem sync init folder:PATH, git:REPOSITORY or postgres:URL",
+    TEAM: "this machine is in no team: claude-mem team join HUB",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,14 @@ def load(of: str = OWN) -> Setup | None:
         raise ClaudeMemError(
             f"{_path(f'{of}.json')} cannot be used: claude-mem {of} leave, then set it up again"
         ) from error
+
+
+def chosen(of: str = OWN) -> Setup:
+    """Return what is set up. Raises: ClaudeMemError where nothing is, or it cannot be read."""
+    found = load(of)
+    if found is None:
+        raise ClaudeMemError(_NOTHING[of])
+    return found
 
 
 def is_set_up(of: str = OWN) -> bool:
@@ -81,12 +93,7 @@ def _read(name: str) -> dict[str, Any] | None:
 
 def _write(name: str, value: dict[str, Any]) -> None:
     config.ensure_home()
-    unfinished = f"{_path(name)}.{os.getpid()}"
-    with open(
-        os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-    ) as file:
-        json.dump(value, file, indent=1)
-    os.replace(unfinished, _path(name))
+    config.replace_file(_path(name), json.dumps(value, indent=1).encode(), mode=0o600)
 
 
 def _path(name: str) -> str:

@@ -25,8 +25,7 @@ def ensure() -> str:
     if not os.path.exists(_path()):
         config.ensure_home()
         private = Ed25519PrivateKey.generate()
-        with open(os.open(_path(), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-            file.write(private.private_bytes_raw().hex().encode())
+        config.replace_file(_path(), private.private_bytes_raw().hex().encode(), mode=0o600)
     return machine_of(public_key())
 
 

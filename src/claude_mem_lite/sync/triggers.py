@@ -10,12 +10,10 @@ A deletion is a tombstone only while `forget` is at work: the code map deletes c
 # ruff: noqa: S608  every statement is put together from names of ours
 
 from claude_mem_lite.storage.models import memory_database
+from claude_mem_lite.sync.rows import MODELS
 from claude_mem_lite.upkeep.lines import KINDS as LINES
 
-TABLES = {
-    "session": "sessions", "observation": "observations", "learning": "learnings", "finding": "failed_calls",
-    "function_change": "function_changes", "call": "call_graph",
-}  # fmt: skip
+_TABLES = {kind: model._meta.table_name for kind, model in MODELS.items()}  # noqa: SLF001  (peewee's)
 # Of calls only those that sessions have observed or confirmed.
 _ONLY = {"call": "new.source = 'observation' OR new.times_confirmed > 0"}
 _OWN_NAMES = {"function_kind": "kind"}
@@ -30,14 +28,14 @@ def install() -> None:
 
 def remove() -> None:
     """Have nothing be noted any more."""
-    for kind in TABLES:
+    for kind in _TABLES:
         for event in ("inserted", "updated", "deleted"):
             memory_database.execute_sql(f"DROP TRIGGER IF EXISTS sync_{kind}_{event}")
 
 
 def note_all() -> None:
     """Note every row as changed, for a machine that begins."""
-    for kind, table in TABLES.items():
+    for kind, table in _TABLES.items():
         memory_database.execute_sql(
             f"INSERT OR IGNORE INTO sync_changes (kind, pk) SELECT '{kind}', pk FROM {table} AS new"
             f" WHERE {_ONLY.get(kind, 'true')}"
@@ -46,7 +44,7 @@ def note_all() -> None:
 
 def _statements() -> list[str]:
     statements = []
-    for kind, table in TABLES.items():
+    for kind, table in _TABLES.items():
         columns = ", ".join(_OWN_NAMES.get(name, name) for name in LINES[kind].model_fields if name != "kind")
         note = (
             f"WHEN {_ONLY.get(kind, 'true')} BEGIN INSERT INTO sync_changes (kind, pk, has_forgotten)"

@@ -76,7 +76,7 @@ def leave(*, erase: bool) -> None:
 
     Colleagues delete it as they sync: an empty generation of each stream says so, and stays with the card.
     """
-    chosen = _chosen()
+    chosen = setup.chosen(setup.TEAM)
     if erase:
         with team.writing() as connection:
             connection.execute("UPDATE shared SET kinds = '[]'")
@@ -90,7 +90,7 @@ def leave(*, erase: bool) -> None:
 
 def share(project_dir: str, kinds: Collection[str]) -> None:
     """Choose what of a project is shared from the next sync on. Raises: ClaudeMemError."""
-    _chosen()
+    setup.chosen(setup.TEAM)
     if not team.key_of(project_dir):
         projects.see(project_dir)  # no session was in it yet
     key = team.key_of(project_dir)
@@ -150,7 +150,7 @@ def distrust(name: str) -> list[team.Author]:
 
 def sync() -> Outcome:
     """Sync with the team's hub. Raises: ClaudeMemError when it is not there; the next sync goes on."""
-    chosen = _chosen()
+    chosen = setup.chosen(setup.TEAM)
     with recorded(chosen, setup.TEAM) as outcome:
         _sync(chosen, hub_at(chosen.hub, is_team=True), outcome)
     return outcome
@@ -158,7 +158,7 @@ def sync() -> Outcome:
 
 def to_send() -> Iterator[str]:
     """Yield every line that a sync would send to the team now; nothing is changed. Raises: ClaudeMemError."""
-    _chosen()
+    setup.chosen(setup.TEAM)
     with team.writing() as connection:
         for project in _projects(connection):
             found = list(outgoing.items(project.project_dir, project.key, project.kinds))
@@ -170,13 +170,6 @@ def to_send() -> Iterator[str]:
                     line = f"held back: {error}"
                 if line:
                     yield line
-
-
-def _chosen() -> Setup:
-    chosen = setup.load(setup.TEAM)
-    if chosen is None:
-        raise ClaudeMemError("this machine is in no team: claude-mem team join HUB")
-    return chosen
 
 
 def _projects(connection: Any) -> list[_Project]:
