@@ -45,7 +45,7 @@ def _user(said: dict[str, Any]) -> Iterator[dict[str, Any]]:
     shown = said.get("displayContent") or said.get("content")
     text = gemini.without_context(gemini.text_of(shown))
     if text and not text.startswith(_OWN_WORDS):
-        yield {"type": "user", "uuid": str(said.get("id")), **_message("", text)}
+        yield {"type": "user", "uuid": str(said.get("id")), **lines.message(text)}
 
 
 def _model(said: dict[str, Any], told: set[str]) -> Iterator[dict[str, Any]]:
@@ -54,7 +54,7 @@ def _model(said: dict[str, Any], told: set[str]) -> Iterator[dict[str, Any]]:
     text = gemini.text_of(said.get("content"))
     if text and message_id not in told:
         told.add(message_id)
-        yield {"type": "assistant", "uuid": message_id, **_message(message_id, text)}
+        yield {"type": "assistant", "uuid": message_id, **lines.message(text, message_id)}
     for call in items(said, "toolCalls"):
         call_id = str(call.get("id")) if isinstance(call, dict) else ""
         if not call_id or call_id in told or str(call.get("status")) not in _ENDED:
@@ -73,7 +73,3 @@ def _response(call: dict[str, Any]) -> dict[str, Any]:
     if call.get("status") == "error":
         response["error"] = {"message": gemini.text_of(answer.get("error"))}
     return response
-
-
-def _message(message_id: str, text: str) -> dict[str, Any]:
-    return {"message": {"id": message_id, "content": [{"type": "text", "text": text}]}}

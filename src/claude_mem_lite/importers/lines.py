@@ -77,6 +77,11 @@ def of_call(call_id: str, call: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "user", **told, "toolUseResult": call.get("tool_response")}
 
 
+def message(text: str, message_id: str = "") -> dict[str, Any]:
+    """Return the message of a line in which somebody says a text."""
+    return {"message": {"id": message_id, "content": [{"type": "text", "text": text}]}}
+
+
 def _object(text: bytes) -> dict[str, Any] | None:
     try:
         said = json.loads(text)

@@ -50,11 +50,8 @@ class _Rollout:
             self._move(payload)
         elif kind == "compacted":
             yield {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "auto"}}
-            yield {
-                "type": "user",
-                "isCompactSummary": True,
-                **_message(codex.summary(payload.get("message"))),
-            }
+            summary = codex.summary(payload.get("message"))
+            yield {"type": "user", "isCompactSummary": True, **lines.message(summary)}
         elif kind == "response_item":
             yield from self._message(payload)
         elif isinstance(item := payload.get("item"), dict):
@@ -122,13 +119,7 @@ class _Rollout:
 
 def _said(who: str, text: str, message_id: str) -> dict[str, Any]:
     uuid = {"uuid": message_id} if message_id else {}
-    said = _message(text)
-    said["message"]["id"] = message_id
-    return {"type": who, **uuid, **said}
-
-
-def _message(text: str) -> dict[str, Any]:
-    return {"message": {"content": [{"type": "text", "text": text}]}}
+    return {"type": who, **uuid, **lines.message(text, message_id)}
 
 
 def _text(content: Any) -> str:

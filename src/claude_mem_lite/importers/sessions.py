@@ -4,14 +4,15 @@ A session's own file is FOLDER/SESSION.jsonl; those of its sub-agents lie in FOL
 clients' beside it as FOLDER/agent-ID.jsonl. Nothing is followed that leads out of there.
 """
 
+import contextlib
 import heapq
+import itertools
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox, own_file
@@ -165,10 +166,8 @@ def _root(thread_id: str, parents: dict[str, str]) -> str:
 
 def _first(path: str) -> Iterator[Line]:
     """Yield a file's first line, if it can be read."""
-    try:
-        yield next(lines.objects(path, Counter(), now="9"))
-    except (OSError, StopIteration):
-        return
+    with contextlib.suppress(OSError):
+        yield from itertools.islice(lines.objects(path, Counter(), now="9"), 1)
 
 
 def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
@@ -185,7 +184,7 @@ def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
         for entry in _below(os.path.join(session.path.removesuffix(SUFFIX), "subagents"), left_out):
             session.files[entry.path] = entry.stat().st_size
     for path, size in agents:
-        said = next((line for line in _head(path) if line.get("sessionId")), {})
+        said = next((line.said for line in _head(path, CLAUDE_CODE) if line.said.get("sessionId")), {})
         of = found.get(os.path.join(folder, f"{said.get('sessionId')}{SUFFIX}"))
         if of is None:
             left_out["orphaned sub-agent"] += 1
@@ -199,19 +198,14 @@ def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
 def looked_at(session: Session) -> Session | None:
     """Return a session with its first time and its project; None when nothing has happened in it."""
     began_at = ""
-    try:
-        for number, line in enumerate(_READERS[session.client](session.path, Counter(), now="9")):
-            began_at = began_at or line.at
-            cwd = line.said.get("cwd")
-            if began_at and isinstance(cwd, str) and cwd.startswith("/"):
-                project, tree, branch = config.place(cwd)
-                branch = str(line.said.get("gitBranch") or branch)
-                tree = "" if tree == project else tree
-                return replace(session, began_at=began_at, project_dir=project, work_tree=tree, branch=branch)
-            if number > _HEAD_LINES:
-                break
-    except OSError:
-        pass
+    for line in _head(session.path, session.client):
+        began_at = began_at or line.at
+        cwd = line.said.get("cwd")
+        if began_at and isinstance(cwd, str) and cwd.startswith("/"):
+            project, tree, branch = config.place(cwd)
+            branch = str(line.said.get("gitBranch") or branch)
+            tree = "" if tree == project else tree
+            return replace(session, began_at=began_at, project_dir=project, work_tree=tree, branch=branch)
     return None
 
 
@@ -270,14 +264,10 @@ def _is_own(path: str) -> bool:
     return name.startswith(_AGENT) and _OWN_AGENT.match(name.removeprefix(_AGENT)) is not None
 
 
-def _head(path: str) -> Iterator[dict[str, Any]]:
-    try:
-        for number, line in enumerate(lines.read(path, Counter(), now="9")):
-            yield line.said
-            if number > _HEAD_LINES:
-                return
-    except OSError:
-        return
+def _head(path: str, client: str) -> Iterator[Line]:
+    """Yield the first lines of a file, as far as it can be read."""
+    with contextlib.suppress(OSError):
+        yield from itertools.islice(_READERS[client](path, Counter(), now="9"), _HEAD_LINES)
 
 
 def _name(session: Session, path: str) -> str:
