@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import command
-from support.databases import observation_row, rows, session_row
+from support.databases import observation_row, rows, session_row, sessions_kept
 from support.hooks import run_hook
 from support.planted import (
     DOOMED,
@@ -37,12 +37,6 @@ from claude_mem_lite.forget import purge, store
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.services import process_states
 from claude_mem_lite.storage import embeddings, models, queries
-
-
-def rows_of(table: str) -> int:
-    """Return how many rows a table of the memory has."""
-    with closing(sqlite3.connect(config.memory_path())) as connection:
-        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
 @pytest.mark.meaning
@@ -112,7 +106,7 @@ def test_a_service_of_somebody_else_is_left_alone(web_and_consumer: Path) -> Non
     assert done.stderr == (
         "claude-mem: a consumer runs that claude-mem up has not started: stop it, then try again\n"
     )
-    assert rows_of("sessions") == 1
+    assert sessions_kept() == 1
 
 
 def test_broken_vectors_do_not_keep_anything(memory: Path) -> None:

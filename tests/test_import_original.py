@@ -62,8 +62,9 @@ def add(connection: sqlite3.Connection, table: str, **row: Any) -> None:
     connection.commit()
 
 
-def fill(connection: sqlite3.Connection) -> None:
-    """Add a prompt, an observation and two summaries."""
+def filled(path: Path) -> sqlite3.Connection:
+    """Make a database with a prompt, an observation and two summaries."""
+    connection = original(path)
     add(connection, "user_prompts", content_session_id="c1", prompt_number=1, created_at_epoch=AT + 1_000,
         prompt_text="Round the invoice totals. <private>Mrs Vogt must not know</private>")  # fmt: skip
     add(connection, "user_prompts", content_session_id="c1", prompt_number=2, prompt_text="go on")
@@ -76,6 +77,7 @@ def fill(connection: sqlite3.Connection) -> None:
         add(connection, "session_summaries", memory_session_id="m1", project="shop", request=request,
             completed=f"Done {number}.", learned="Cents are exact", next_steps="Release",
             files_edited='["/home/dev/shop/invoice.py"]', created_at_epoch=AT + 3_000 + number)  # fmt: skip
+    return connection
 
 
 def take_in(path: Path, *arguments: str) -> dict[str, Any]:
@@ -98,9 +100,7 @@ def elsewhere(memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_original_is_taken_over(memory: Path, elsewhere: Path) -> None:
     """Sessions, prompts, observations and summaries are found here, redacted, and wait for nobody's money."""
-    with original(elsewhere) as connection:
-        fill(connection)
-    connection.close()
+    filled(elsewhere).close()
 
     answer = take_in(elsewhere, "--folder", "shop=/home/dev/shop")
 
@@ -130,8 +130,7 @@ def test_the_original_is_taken_over(memory: Path, elsewhere: Path) -> None:
 
 def test_a_second_import_adds_what_is_new(memory: Path, elsewhere: Path) -> None:
     """Twice is as once; what the original has learned since is added."""
-    connection = original(elsewhere)
-    fill(connection)
+    connection = filled(elsewhere)
     take_in(elsewhere, "--folder", "shop=/home/dev/shop")
 
     again = take_in(elsewhere)
@@ -165,8 +164,7 @@ def test_a_database_of_its_first_year_is_read(memory: Path, elsewhere: Path) -> 
 @pytest.mark.parametrize("is_open", [False, True])
 def test_the_original_is_only_read(*, is_open: bool, memory: Path, elsewhere: Path) -> None:
     """Whether it is in use or not, not a byte of it changes, and nothing is left beside it."""
-    connection = original(elsewhere)
-    fill(connection)
+    connection = filled(elsewhere)
     if not is_open:
         connection.close()
 
@@ -188,8 +186,7 @@ def test_the_original_is_only_read(*, is_open: bool, memory: Path, elsewhere: Pa
 
 def test_projects_are_found_by_what_is_known(memory: Path, elsewhere: Path, tmp_path: Path) -> None:
     """A transcript of the session tells its folder, a project here bears the name; others are left out."""
-    connection = original(elsewhere)
-    fill(connection)
+    connection = filled(elsewhere)
     for name in ("till", "unknown"):
         add(connection, "sdk_sessions", content_session_id=name, memory_session_id=name, project=name,
             started_at_epoch=AT)  # fmt: skip
@@ -208,9 +205,7 @@ def test_projects_are_found_by_what_is_known(memory: Path, elsewhere: Path, tmp_
 
 def test_a_session_that_is_known_here_is_not_told_twice(memory: Path, elsewhere: Path) -> None:
     """What this memory has seen itself stays as it is."""
-    with original(elsewhere) as connection:
-        fill(connection)
-    connection.close()
+    filled(elsewhere).close()
     event = {"session_id": "c1", "hook_event_name": "Stop", "last_assistant_message": "The totals are right."}
     inbox.append(json.dumps(event), "/home/dev/shop")
     work_on(queries.unfinished_events()[0])

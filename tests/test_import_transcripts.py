@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import databases
 from support.commands import command
-from support.databases import work_on
 from support.recorded import comparable, events, leaks
 from support.transcripts_on_disk import CWD, SESSION, Lines, a_session, recorded, remembered, take_in
 
@@ -47,8 +47,7 @@ def told() -> list[Any]:
 
 def work_off() -> None:
     """Do what the consumer does with the events of the queue, session by session."""
-    for event_id in queries.unfinished_events():
-        work_on(event_id)
+    databases.work_off()
     for session in models.Session.select().order_by(models.Session.started_at):
         summarize_session(session.id)
         learned.learn(session.id)

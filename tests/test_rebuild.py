@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from support.claudes_words import KEY, consent
+from support.databases import work_off
 from support.faults import build, logged
 from support.hooks import edit, read, tool_event
 from support.processes import claude_mem, wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import backlog, inbox
-from claude_mem_lite.distill.record import record_event
 from claude_mem_lite.forget import purge
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.storage import DatabaseError, models, queries, rebuild, rewrites
@@ -62,14 +62,6 @@ def is_done() -> bool:
     finally:
         models.close_databases()
     return (stats["raw"], stats["messages"], sessions) == (0, 0, 2) and changes > 0
-
-
-def work_off() -> None:
-    """Work on each event that waits."""
-    for event_id in queries.unfinished_events():
-        event = queries.waiting_event(event_id)
-        assert event is not None
-        record_event(event)
 
 
 def lose() -> None:

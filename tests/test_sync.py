@@ -114,9 +114,12 @@ def test_both_change_and_both_are_kept(two: list[Machine]) -> None:
 
     assert one.lines() == other.lines()
     with one:
-        learned = {row.content: (row.confidence, row.source_sessions) for row in models.Learning.select()}
+        learned = {
+            row.content: (row.confidence, row.times_seen, row.source_sessions)
+            for row in models.Learning.select()
+        }
     assert learned == {
-        f"Never dig {WORD}": (0.68, ["s1", "s2", "s3"]), "Deploys go out on Tuesdays": (1.0, []),
+        f"Never dig {WORD}": (0.68, 3, ["s1", "s2", "s3"]), "Deploys go out on Tuesdays": (1.0, 1, []),
     }  # fmt: skip
 
 

@@ -19,7 +19,6 @@ from claude_mem_lite.context.budget import Said
 from claude_mem_lite.context.origin import origin
 from claude_mem_lite.context.past import Past
 from claude_mem_lite.context.shared import add_to
-from claude_mem_lite.learnings import guarding
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import models, team
 from claude_mem_lite.sync import segments
@@ -104,17 +103,6 @@ def test_the_id_of_a_line_opens_it(two: list[Member]) -> None:
 
     assert (found["author"], found["title"], found["shown"]) == ("ann", "From ann", [])
     assert found["text"] == f"From ann, convention: {RULE}"
-
-
-def test_a_colleagues_rule_becomes_no_guard(two: list[Member]) -> None:
-    """A colleague's rule is neither switched on nor proposed as a guard, even if its author guards it."""
-    bob = two[1]
-    bob.trusts("ann")
-
-    with bob:
-        on, possible = guarding.on(bob.pond), guarding.possible(bob.pond)
-
-    assert (on, possible) == ([], [])
 
 
 AT = "2026-11-01T09:00:00.000000Z"

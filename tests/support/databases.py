@@ -14,7 +14,7 @@ from claude_mem_lite.distill import record
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.results import Hit
-from claude_mem_lite.storage import DatabaseError, models, queries
+from claude_mem_lite.storage import DatabaseError, files, models, queries
 from claude_mem_lite.storage.search import Scope
 from support.hooks import tool_event
 
@@ -95,6 +95,11 @@ def rows(query: str, *parameters: str) -> list[tuple[Any, ...]]:
     """Return what queue.db answers."""
     with closing(sqlite3.connect(config.queue_path())) as connection:
         return connection.execute(query, parameters).fetchall()
+
+
+def sessions_kept() -> int:
+    """Return how many sessions the memory has."""
+    return files.row_counts(config.memory_path(), "sessions")["sessions"]
 
 
 def fill(sessions: int, observations: int) -> None:
