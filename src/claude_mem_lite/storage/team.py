@@ -10,6 +10,7 @@ Everything here but the user's choices can be fetched again from the hub.
 import hashlib
 import json
 import logging
+import math
 import os
 import sqlite3
 import time
@@ -185,24 +186,17 @@ def lines_of(machines: Collection[str], *, limit: int) -> list[Shared]:
 
 def authors() -> list[Author]:
     """Return the machines that were met at the hub."""
-    if not is_there():
-        return []
-    with _reading() as connection:
-        rows = connection.execute(
-            "SELECT m.machine, m.name, coalesce(t.name, ''), count(l.pk), count(nullif(l.waits, ''))"
-            " FROM machines AS m LEFT JOIN trusted AS t ON t.machine = m.machine"
-            " LEFT JOIN lines AS l ON l.machine = m.machine GROUP BY m.machine ORDER BY m.name, m.machine"
-        ).fetchall()
+    rows = _read(
+        "SELECT m.machine, m.name, coalesce(t.name, ''), count(l.pk), count(nullif(l.waits, ''))"
+        " FROM machines AS m LEFT JOIN trusted AS t ON t.machine = m.machine"
+        " LEFT JOIN lines AS l ON l.machine = m.machine GROUP BY m.machine ORDER BY m.name, m.machine"
+    )
     return [Author(*row) for row in rows]
 
 
 def wanted(is_wanted: Callable[[str, str, str], bool]) -> list[str]:
     """Return the ids of the lines that `is_wanted` tells by id, project and line."""
-    if not is_there():
-        return []
-    with _reading() as connection:
-        rows = connection.execute("SELECT id, project, line FROM lines")
-        return [row[0] for row in rows if is_wanted(*row)]
+    return [row[0] for row in _read("SELECT id, project, line FROM lines") if is_wanted(*row)]
 
 
 def forget(ids: Collection[str]) -> None:
@@ -217,11 +211,7 @@ def forget(ids: Collection[str]) -> None:
 
 def ids_from(prefix: str) -> set[str]:
     """Return the ids of all lines that begin so, told or not."""
-    if not is_there():
-        return set()
-    with _reading() as connection:
-        rows = connection.execute("SELECT id FROM lines WHERE id >= ? AND id < ?", (prefix, f"{prefix}~"))
-        return {each for (each,) in rows}
+    return {each for (each,) in _read("SELECT id FROM lines WHERE id >= ? AND id < ?", prefix, f"{prefix}~")}
 
 
 def trust(machine: str) -> None:
@@ -244,13 +234,8 @@ def distrust(machine: str) -> None:
 
 def _rows(query: str, *values: Any, most_s: float = _MOST_S) -> list[Shared]:
     """Return what a query finds, nothing where that takes too long or the file is in use."""
-    if not is_there():
-        return []
-    until = time.monotonic() + most_s
     try:
-        with _reading() as connection:
-            connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN)
-            rows = connection.execute(query, values).fetchall()
+        rows = list(_read(query, *values, most_s=most_s))
     except sqlite3.OperationalError as error:
         log.info("colleagues' lines were not read: %s", error)
         return []
@@ -261,10 +246,14 @@ def _rows(query: str, *values: Any, most_s: float = _MOST_S) -> list[Shared]:
     return list(once.values())
 
 
-@contextmanager
-def _reading() -> Iterator[sqlite3.Connection]:
+def _read(query: str, *values: Any, most_s: float = math.inf) -> Iterator[Any]:
+    """Yield the rows of a query, none where there is no file; it is cut short after some seconds."""
+    if not is_there():
+        return
+    until = time.monotonic() + most_s
     with closing(connect(path(), mode="ro")) as connection:
-        yield connection
+        connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN)
+        yield from connection.execute(query, values)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
