@@ -12,6 +12,7 @@ last, and `forget.store` keeps a note until their bytes are gone, too, which any
 import contextlib
 import logging
 import os
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -103,21 +104,12 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
 
 
 def _counted(marked: Marked, lines: int, spooled: int, shared: int) -> Forgotten:
-    return Forgotten(
-        len(marked.sessions),
-        len(marked.observations),
-        len(marked.learnings),
-        len(marked.events),
-        len(marked.functions),
-        len(marked.changes),
-        len(marked.edges),
-        len(marked.entries),
-        len(marked.messages),
-        lines,
-        spooled,
-        shared,
-        len(marked.retell),
-    )
+    rows: tuple[Collection[Any], ...] = (
+        marked.sessions, marked.observations, marked.learnings, marked.events, marked.functions,
+        marked.changes, marked.edges, marked.entries, marked.messages,
+    )  # fmt: skip
+    told = {"log_lines": lines, "spool_files": spooled, "shared_lines": shared, "retold": len(marked.retell)}
+    return Forgotten(*map(len, rows), **told)
 
 
 def _quotes(marked: Marked) -> dict[str, dict[str, str | None]]:

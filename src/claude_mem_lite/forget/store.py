@@ -40,10 +40,8 @@ def clear_queue(marked: Marked) -> None:
     """Delete the marked rows of queue.db."""
     with inbox.Transaction(timeout_s=BUSY_S) as connection:
         connection.execute("PRAGMA secure_delete = ON")
-        for table, column, keys in (
-            ("pending_queue", "id", marked.events), ("task", "id", marked.messages),
-        ):  # fmt: skip
-            connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in keys])
+        for table, ids in (("pending_queue", marked.events), ("task", marked.messages)):
+            connection.executemany(f"DELETE FROM {table} WHERE id = ?", [(each,) for each in ids])
 
 
 def clear_memory(marked: Marked, wanted: Wanted) -> None:
