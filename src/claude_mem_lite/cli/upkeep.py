@@ -79,7 +79,6 @@ def prune(
     """
     from claude_mem_lite.forget import store
     from claude_mem_lite.storage import files
-    from claude_mem_lite.storage.sizes import sizes
     from claude_mem_lite.upkeep import retention
 
     open_memory()
@@ -88,7 +87,7 @@ def prune(
         within = dataclasses.replace(within, events_before=older_than, logs_before=older_than)
     if keep_raw is not None:
         within = dataclasses.replace(within, keep_raw=keep_raw)
-    before, problems = sizes(), list[str]()
+    before, problems = files.sizes(), list[str]()
     if dry_run:
         pruned = retention.prunable(within)
     else:
@@ -96,7 +95,7 @@ def prune(
             pruned = retention.prune(within)
             problems = store.purge() if store.is_unpurged() else list(map(files.vacuum, files.paths()))
     problems = [f"{problem}; the rest is done: claude-mem prune again" for problem in problems if problem]
-    after = sizes()
+    after = files.sizes()
     counts = dataclasses.asdict(pruned)
     if as_json:
         print_json({

@@ -12,7 +12,6 @@ from claude_mem_lite import config, keys, settings
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import damage, facts, files, ledger, models, projects, queries, rebuild, rewrites
 from claude_mem_lite.storage import learnings as learning_rows
-from claude_mem_lite.storage.sizes import sizes
 
 _TOLD_S = 7 * 24 * 3600
 _looked: dict[str, Any] = {}
@@ -54,7 +53,7 @@ def state() -> dict[str, Any]:
 
 def _always() -> dict[str, Any]:
     """Return what is told where nothing is remembered yet, too."""
-    return {"bytes": sizes(), "settings_problem": settings.problem(), "damaged": _damaged()}
+    return {"bytes": files.sizes(), "settings_problem": settings.problem(), "damaged": _damaged()}
 
 
 def _damaged() -> list[str]:

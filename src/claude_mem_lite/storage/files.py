@@ -28,6 +28,24 @@ def size_bytes(path: str) -> int:
     return total
 
 
+def sizes() -> dict[str, int]:
+    """Return the bytes of the two databases, the vectors, the logs and the spool."""
+    folders = {"vectors": config.lance_dir(), "logs": config.log_dir(), "spool": config.spool_dir()}
+    return {
+        **{os.path.basename(path): size_bytes(path) for path in paths()},
+        **{name: _folder_bytes(folder) for name, folder in folders.items()},
+    }
+
+
+def _folder_bytes(folder: str) -> int:
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # the consumer has just taken it in, or merged it
+                total += os.lstat(os.path.join(path, name)).st_size
+    return total
+
+
 def vacuum(path: str) -> str:
     """Write a database anew without what was deleted from it; return "", or why that could not be done.
 
