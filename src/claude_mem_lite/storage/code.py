@@ -147,8 +147,8 @@ def hashes(project_dir: str, path: str) -> dict[str, str]:
 def files_with(project_dir: str, name: str) -> list[str]:
     """Return the files in which a function has exactly this qualified name."""
     is_it = (FunctionMapEntry.project_dir == project_dir) & (FunctionMapEntry.qualified_name == name)
-    rows: Any = FunctionMapEntry.select(FunctionMapEntry.file_path).where(is_it)
-    return [path for (path,) in rows.order_by(FunctionMapEntry.file_path).tuples()]
+    rows = FunctionMapEntry.select(FunctionMapEntry.file_path).where(is_it)
+    return list(rows.order_by(FunctionMapEntry.file_path).scalars())
 
 
 def save_file(row: Mapping[str, Any]) -> None:
@@ -191,8 +191,7 @@ def save_past_changes(rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         return
     is_mine = FunctionChange.session_id == rows[0]["session_id"]
-    found: Any = FunctionChange.select(FunctionChange.observation_id).where(is_mine).distinct()
-    noted = {observation_id for (observation_id,) in found.tuples()}
+    noted = set(FunctionChange.select(FunctionChange.observation_id).where(is_mine).distinct().scalars())
     save_changes([row for row in rows if row["observation_id"] not in noted])
 
 

@@ -36,8 +36,8 @@ NOT_BY_CLAUDE = "not written by Claude: "
 
 def kept_events() -> set[str]:
     """Return the ids of the events that are worked off and still there as they came."""
-    rows: Any = PendingEvent.select(PendingEvent.id).where(PendingEvent.status.not_in(inbox.WAITING)).tuples()
-    return {event_id for (event_id,) in rows}
+    rows = PendingEvent.select(PendingEvent.id).where(PendingEvent.status.not_in(inbox.WAITING))
+    return set(rows.scalars())
 
 
 def observations(*, since: str, limit: int) -> list[Observation]:
@@ -55,8 +55,7 @@ def ids(*, since: str = "", tiers: Collection[str] = (), by_claude: bool = False
         rows = rows.where(Observation.tier.in_(sorted(tiers)))
     if by_claude:
         rows = rows.where(Observation.written_by != "local")
-    found: Any = rows.order_by(Observation.pk).tuples()
-    return [observation_id for (observation_id,) in found]
+    return list(rows.order_by(Observation.pk).scalars())
 
 
 def by_id(observation_id: str) -> Observation | None:
@@ -67,8 +66,7 @@ def by_id(observation_id: str) -> Observation | None:
 def judged() -> set[str]:
     """Return the ids of the observations that have been judged, as far as the event log goes back."""
     rows = LogEntry.select(fn.json_extract(LogEntry.data, "$.observation_id"))
-    found: Any = rows.where(LogEntry.event_type == JUDGED).tuples()
-    return {observation_id for (observation_id,) in found}
+    return set(rows.where(LogEntry.event_type == JUDGED).scalars())
 
 
 def written_since(at: str) -> int:
@@ -92,8 +90,7 @@ def durations(event_type: str, *, since: str) -> list[int]:
         & (LogEntry.created_at >= since)
         & LogEntry.duration_ms.is_null(False)
     )
-    found: Any = rows.tuples()
-    return [duration for (duration,) in found]
+    return list(rows.scalars())
 
 
 # --- how the memory has fared ----------------------------------------------------------------------
@@ -101,8 +98,8 @@ def durations(event_type: str, *, since: str) -> list[int]:
 
 def waiting_since() -> list[str]:
     """Return when the events came that are not worked off, oldest first."""
-    rows: Any = PendingEvent.select(PendingEvent.created_at).where(PendingEvent.status.in_(inbox.WAITING))
-    return sorted(at for (at,) in rows.tuples())
+    rows = PendingEvent.select(PendingEvent.created_at).where(PendingEvent.status.in_(inbox.WAITING))
+    return sorted(rows.scalars())
 
 
 def finished(*, since: str) -> list[tuple[str, str]]:
@@ -115,28 +112,22 @@ def finished(*, since: str) -> list[tuple[str, str]]:
 
 def failures(*, since: str) -> dict[str, list[str]]:
     """Return the notes of what has failed: events, and captures that Claude would not write about."""
-    events: Any = PendingEvent.select(PendingEvent.note).where(
+    event_note = fn.COALESCE(PendingEvent.note, "")
+    events = PendingEvent.select(event_note).where(
         (PendingEvent.status == "error")
         & (PendingEvent.created_at >= since)
-        & ~fn.COALESCE(PendingEvent.note, "").startswith(NOT_BY_CLAUDE)
+        & ~event_note.startswith(NOT_BY_CLAUDE)
     )
-    refused: Any = Observation.select(Observation.upgrade_note).where(
+    refused = Observation.select(fn.COALESCE(Observation.upgrade_note, "")).where(
         (Observation.upgrade == ERROR) & (Observation.created_at >= since)
     )
-    return {
-        "events": [note or "" for (note,) in events.tuples()],
-        "claude": [note or "" for (note,) in refused.tuples()],
-    }
+    return {"events": list(events.scalars()), "claude": list(refused.scalars())}
 
 
 def pauses(*, since: str) -> dict[str, int]:
     """Return how often the API was left alone for a while, by why."""
-    kind = fn.json_extract(LogEntry.data, "$.kind")
-    rows = LogEntry.select(kind, fn.COUNT(LogEntry.pk)).where(
-        (LogEntry.event_type == "claude.paused") & (LogEntry.created_at >= since)
-    )
-    found: Any = rows.group_by(kind).tuples()
-    return dict(found)
+    is_pause = LogEntry.event_type == "claude.paused"
+    return _counted(fn.json_extract(LogEntry.data, "$.kind"), is_pause, since=since)
 
 
 def code_map(project_dir: str | None, *, before: str) -> dict[str, int]:
@@ -169,27 +160,26 @@ def code_map(project_dir: str | None, *, before: str) -> dict[str, int]:
 def recall_answers(*, since: str) -> tuple[int, int]:
     """Return how many answers to prompts came in time, and how many too late."""
     via = fn.json_extract(LogEntry.data, "$.via")
-    rows = LogEntry.select(via, fn.COUNT(LogEntry.pk)).where(
-        (LogEntry.event_type == SHOWN) & (LogEntry.created_at >= since) & via.in_((RECALL, LATE))
-    )
-    found: Any = rows.group_by(via).tuples()
-    counted = dict(found)
+    counted = _counted(via, (LogEntry.event_type == SHOWN) & via.in_((RECALL, LATE)), since=since)
     return counted.get(RECALL, 0), counted.get(LATE, 0)
 
 
 def learning_events(*, since: str) -> Counter[str]:
     """Return how often each thing has happened to learnings since a time."""
-    rows = LogEntry.select(LogEntry.event_type, fn.COUNT(LogEntry.pk)).where(
-        LogEntry.event_type.startswith(EVENTS) & (LogEntry.created_at >= since)
-    )
-    found: Any = rows.group_by(LogEntry.event_type).tuples()
-    return Counter({name.removeprefix(EVENTS): count for name, count in found})
+    counted = _counted(LogEntry.event_type, LogEntry.event_type.startswith(EVENTS), since=since)
+    return Counter({name.removeprefix(EVENTS): count for name, count in counted.items()})
 
 
 def judgements(*, since: str) -> list[LogEntry]:
     """Return what automatic evaluations have found, oldest first."""
     rows = LogEntry.select().where((LogEntry.event_type == JUDGED) & (LogEntry.created_at >= since))
     return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
+
+
+def _counted(key: Any, condition: Any, *, since: str) -> dict[str, int]:
+    """Return how many entries of the log since a time meet a condition, by a key."""
+    rows: Any = LogEntry.select(key, fn.COUNT(LogEntry.pk)).where(condition & (LogEntry.created_at >= since))
+    return dict(rows.group_by(key).tuples())
 
 
 # --- the memory of an evaluation -------------------------------------------------------------------

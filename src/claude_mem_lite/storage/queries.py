@@ -282,8 +282,8 @@ def sessions_to_summarize(*, idle_since: str) -> list[str]:
 
     Not those with events that wait: to summarize one is to work them off, however much is more urgent.
     """
-    waiting: Any = PendingEvent.select(PendingEvent.session_id).where(PendingEvent.status.in_(inbox.WAITING))
-    busy = {session_id for (session_id,) in waiting.distinct().tuples()}
+    waiting = PendingEvent.select(PendingEvent.session_id).where(PendingEvent.status.in_(inbox.WAITING))
+    busy = set(waiting.distinct().scalars())
     newest = fn.MAX(Observation.pk)
     stale = (
         Session.select(Session.id)
