@@ -7,7 +7,7 @@ A row takes along what it was made of, and what was made of it alone. Nothing is
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -174,9 +174,8 @@ def _mark_sessions(wanted: Wanted, marked: Marked) -> None:
     for row in rows("sessions", "started_at", "last_event_at", *_TEXTS["sessions"], *_TOLD):
         if (
             row["id"] in {wanted.session_id, *wanted.ids}
-            or wanted.is_project(row["project_dir"])
             or (wanted.was(row["started_at"]) and wanted.was(row["last_event_at"]))
-            or wanted.holds(*(row[name] for name in _TEXTS["sessions"]))
+            or _is_of(row, "sessions", wanted)
         ):
             marked.sessions.add(row["id"])
         elif wanted.holds(*(row[name] for name in _TOLD)):
@@ -192,10 +191,8 @@ def _mark_observations(wanted: Wanted, marked: Marked) -> None:
         if (
             row["session_id"] in marked.sessions
             or row["id"] in wanted.ids
-            or wanted.is_project(row["project_dir"])
             or any(wanted.is_file(row["project_dir"], path) for path in strings(touched))
-            or wanted.was(row["created_at"])
-            or wanted.holds(*(row[name] for name in _TEXTS["observations"]))
+            or _is_of(row, "observations", wanted)
         ):
             marked.observations.add(row["id"])
     texts = [
@@ -224,7 +221,8 @@ def _mark_observations(wanted: Wanted, marked: Marked) -> None:
 
 def _mark_learnings(wanted: Wanted, marked: Marked) -> None:
     """Mark learnings that are named, and those that nothing is left of that they were learned from."""
-    half_gone = _sessions_of(marked.observations)
+    of_sessions = rows("observations", "id", "session_id")
+    half_gone = {row["session_id"] for row in of_sessions if row["id"] in marked.observations}
     for row in rows("learnings", "id", "created_at", "source_sessions", "observations", *_TEXTS["learnings"]):
         observations, sessions = loaded(row["observations"]), set(loaded(row["source_sessions"]))
         left = set(observations) - marked.observations
@@ -233,10 +231,8 @@ def _mark_learnings(wanted: Wanted, marked: Marked) -> None:
         is_bereft = had and not left and not taught
         if (
             row["id"] in wanted.ids
-            or wanted.is_project(row["project_dir"])
             or any(_tells_of(row["content"], path) for path in wanted.files)
-            or wanted.was(row["created_at"])
-            or wanted.holds(*(row[name] for name in _TEXTS["learnings"]))
+            or _is_of(row, "learnings", wanted)
             or (is_bereft and (sessions & marked.sessions or set(observations) & marked.observations))
         ):
             marked.learnings.add(row["id"])
@@ -295,7 +291,7 @@ def _mark_derived(wanted: Wanted, marked: Marked) -> None:
 
 
 def _is_of(row: Row, table: str, wanted: Wanted, *, at: str = "") -> bool:
-    """Tell whether a row of the code map is itself wanted, whoever it goes back to."""
+    """Tell whether a row is itself wanted, whoever it goes back to."""
     at = at or row.get("created_at", "")
     return (
         wanted.is_project(row["project_dir"])
@@ -328,12 +324,6 @@ def rows(table: str, *columns: str) -> Iterator[Row]:
 
 def _database(table: str) -> Any:
     return queue_database if table in {"pending_queue", "task"} else memory_database
-
-
-def _sessions_of(observations: Collection[str]) -> set[str]:
-    return {
-        row["session_id"] for row in rows("observations", "id", "session_id") if row["id"] in observations
-    }
 
 
 def _tells_of(content: str, path: str) -> bool:

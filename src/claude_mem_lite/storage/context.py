@@ -21,6 +21,7 @@ from peewee import fn
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import DatabaseError
+from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import (
     CallEdge,
     Learning,
@@ -120,10 +121,9 @@ def learnings(project_dir: str, *, least: float, since: str = "", limit: int) ->
 
     What something newer has taken the place of, and what waits for the user, is not among it.
     """
-    here = (Learning.project_dir == project_dir) | Learning.project_dir.is_null()
-    is_current = Learning.is_active & Learning.superseded_by.is_null()
+    is_current = learning_rows.here(project_dir) & learning_rows.CURRENT
     rows = Learning.select().where(
-        here & is_current & (Learning.confidence >= least) & (Learning.updated_at > since)
+        is_current & (Learning.confidence >= least) & (Learning.updated_at > since)
     )
     order = (Learning.stale != "", Learning.confidence.desc(), Learning.updated_at.desc())
     return list(rows.order_by(*order).limit(limit))

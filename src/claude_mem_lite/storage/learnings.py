@@ -43,17 +43,17 @@ _ORDERS: dict[str, tuple[Any, ...]] = {
     "created": (Learning.created_at.desc(),),
 }
 _NONE = SQL("'[]'")  # an empty list as it is stored
-_CURRENT = Learning.is_active & Learning.superseded_by.is_null()
+CURRENT = Learning.is_active & Learning.superseded_by.is_null()
 _WAITS = ~Learning.is_active & (Learning.quarantine != _NONE)
 _STATES: dict[str, Any] = {
-    "active": _CURRENT & (Learning.confidence >= TOLD),
-    "candidate": _CURRENT & (Learning.confidence < TOLD),
-    "current": _CURRENT,
+    "active": CURRENT & (Learning.confidence >= TOLD),
+    "candidate": CURRENT & (Learning.confidence < TOLD),
+    "current": CURRENT,
     "quarantine": _WAITS,
-    "stale": _CURRENT & (Learning.stale != ""),
+    "stale": CURRENT & (Learning.stale != ""),
     "superseded": Learning.superseded_by.is_null(False),
     "removed": ~Learning.is_active & (Learning.quarantine == _NONE) & Learning.superseded_by.is_null(),
-    "proposed": _CURRENT
+    "proposed": CURRENT
     & Learning.project_dir.is_null(False)
     & (fn.json_array_length(Learning.kin) >= PROPOSING - 1),
 }
@@ -83,7 +83,7 @@ def find(
     """Return the learnings of a project and those that hold everywhere (None: of all projects)."""
     rows = Learning.select()
     if project_dir is not None:
-        rows = rows.where(_here(project_dir))
+        rows = rows.where(here(project_dir))
     if state != "all":
         rows = rows.where(_STATES[state])
     if category:
@@ -93,7 +93,7 @@ def find(
 
 def counts(project_dir: str | None = None) -> dict[str, int]:
     """Return how many learnings of a project (None: of all) are in each state; one may be in several."""
-    rows = Learning.select() if project_dir is None else Learning.select().where(_here(project_dir))
+    rows = Learning.select() if project_dir is None else Learning.select().where(here(project_dir))
     return {
         state: rows.where(condition).count() for state, condition in _STATES.items() if state != "current"
     }
@@ -136,7 +136,7 @@ def with_other_code(project_dir: str) -> list[Learning]:
 
     Only the columns that tell so are read.
     """
-    mine = (Learning.project_dir == project_dir) & _CURRENT
+    mine = (Learning.project_dir == project_dir) & CURRENT
     changed = Learning.pk.in_(SQL(f"({_OTHER_CODE})", [project_dir]))
     columns = (Learning.pk, Learning.id, Learning.code, Learning.stale, Learning.confidence)
     return list(Learning.select(*columns).where(mine & ((Learning.stale != "") | changed)))
@@ -145,13 +145,13 @@ def with_other_code(project_dir: str) -> list[Learning]:
 def elsewhere(ids: Collection[str], project_dir: str) -> list[Learning]:
     """Return those of some learnings that are current in other projects."""
     others = (Learning.project_dir != project_dir) & Learning.id.in_(list(ids))
-    return list(Learning.select().where(others & _CURRENT))
+    return list(Learning.select().where(others & CURRENT))
 
 
 def unseen(project_dir: str, *, since: str, floor: float) -> list[Learning]:
     """Return a project's own learnings, not the user's, that were last seen before a time."""
     faded = (Learning.seen_at < since) & (Learning.confidence > floor) & ~Learning.is_manual
-    return list(Learning.select().where((Learning.project_dir == project_dir) & _CURRENT & faded))
+    return list(Learning.select().where((Learning.project_dir == project_dir) & CURRENT & faded))
 
 
 def note_seen(ids: Collection[str], *, at: str) -> None:
@@ -288,5 +288,6 @@ def sources(row: Learning) -> tuple[Sequence[Session], Sequence[Observation]]:
     return list(sessions), list(observations)
 
 
-def _here(project_dir: str) -> Any:
+def here(project_dir: str) -> Any:
+    """Return the condition that a learning is of a project or holds everywhere."""
     return (Learning.project_dir == project_dir) | Learning.project_dir.is_null()

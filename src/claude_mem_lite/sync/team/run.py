@@ -108,18 +108,12 @@ def share(project_dir: str, kinds: Collection[str]) -> None:
 
 def shared() -> dict[str, list[str]]:
     """Return what is shared of each project that takes part, by its folder."""
-    if not team.is_there():
-        return {}
-    with team.writing() as connection:
-        return {each.project_dir: each.kinds for each in _projects(connection)}
+    return {each.project_dir: each.kinds for each in _taking_part()}
 
 
 def project_digests() -> list[str]:
     """Return what the projects that take part are called at the hub."""
-    if not team.is_there():
-        return []
-    with team.writing() as connection:
-        return [each.digest for each in _projects(connection)]
+    return [each.digest for each in _taking_part()]
 
 
 def machines_of(name: str) -> list[team.Author]:
@@ -172,6 +166,13 @@ def to_send() -> Iterator[str]:
                     yield line
 
 
+def _taking_part() -> list[_Project]:
+    if not team.is_there():
+        return []
+    with team.writing() as connection:
+        return _projects(connection)
+
+
 def _projects(connection: Any) -> list[_Project]:
     rows = connection.execute(
         "SELECT project, project_dir, kinds, generation, numbers, forgotten FROM shared ORDER BY project"
@@ -181,8 +182,7 @@ def _projects(connection: Any) -> list[_Project]:
 
 
 def _sync(chosen: Setup, hub: Hub, outcome: Outcome) -> None:
-    with team.writing() as connection:
-        taking_part = {each.digest: each for each in _projects(connection)}
+    taking_part = {each.digest: each for each in _taking_part()}
     paths = hub.names(list(taking_part))
     known = _machines(hub, paths, chosen, outcome)
     streams: dict[tuple[str, str], dict[Name, list[str]]] = {}
