@@ -57,14 +57,12 @@ def test_nothing_is_left_of_it(memory: Path, way: tuple[str, ...]) -> None:
     """However the rows are named, no byte of the word and no id is left, and other rows are unchanged."""
     plant(memory)
     ids = doomed_ids()
-    models.close_databases()
 
     done = command("forget", *way, "--yes")
 
     needles = (STEM,) if way[0] == "--match" else (STEM, DOOMED, *ids)
     assert (done.returncode, done.stderr) == (0, "")
     assert left(memory, *needles) == set()
-    models.open_databases()
     assert {row.id for row in models.Session.select()} - {DOOMED} == {KEPT}
     assert [row.content for row in models.Learning.select()] == []
     assert {hit.row.session_id for hit in find("pathlib", type="observation")} == {KEPT}
@@ -91,13 +89,11 @@ def test_a_file_is_forgotten_with_what_was_done_to_it(memory: Path) -> None:
     summarize_session(DOOMED)
     embed_all()
     assert WORD in (queries.known_session(DOOMED).summary or "")
-    models.close_databases()
 
     done = command("forget", "--file", f"{PROJECT}/src/{WORD}.py", "--yes")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert left(memory, STEM) == set()
-    models.open_databases()
     session = queries.known_session(DOOMED)
     assert [row.files_touched for row in queries.observations_of(DOOMED)] == [[], ["src/fine.py"]]
     assert session.key_files == ["src/fine.py"]
@@ -115,7 +111,6 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
     embed_all()
     assert WORD in queries.observation(report).summary
     models.Session.update(upgrade_note=f"what Claude said of {WORD}").execute()
-    models.close_databases()
 
     done = command("forget", asked[:8], "--yes", "--json")
 
@@ -123,7 +118,6 @@ def test_a_prompt_is_forgotten_where_it_is_quoted(memory: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert (forgotten["observations"], forgotten["raw_events"], forgotten["retold"]) == (1, 1, 1)
     assert left(memory, STEM, asked) == set()
-    models.open_databases()
     assert [row.id for row in queries.observations_of(DOOMED)] == [report]
     assert "fine" in queries.observation(report).summary
 
@@ -142,12 +136,10 @@ def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
         Candidate("Never use WAL mode", "convention", "user"), session_id=DOOMED, project_dir="/p"
     )
     learning_rows.update(learning_rows.get(first.learning_id), superseded_by=alone.learning_id)
-    models.close_databases()
 
     command("forget", "--session", DOOMED, "--yes")
 
     assert left(memory, DOOMED, alone.learning_id) == set()
-    models.open_databases()
     row = learning_rows.get(first.learning_id)
     assert (row.source_sessions, row.is_active, row.superseded_by) == ([KEPT], False, None)
     assert [each.event_type for each in learning_rows.story(row.id)] == [
@@ -159,7 +151,6 @@ def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
 def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
     """A dry run counts what the real run then deletes."""
     plant(memory)
-    models.close_databases()
 
     dry = json.loads(command("forget", "--session", DOOMED, "--dry-run", "--json").stdout)
     is_left = bool(left(memory, STEM))
@@ -184,7 +175,6 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
 def test_what_it_cannot_mean_is_refused(memory: Path, said: tuple[str, ...], status: int) -> None:
     """`forget` refuses no selection, two at once, nearly everything, and unknown ids."""
     session_row(DOOMED)
-    models.close_databases()
 
     done = command("forget", *said, "--yes")
 
@@ -206,7 +196,6 @@ def test_nobody_is_asked_without_a_terminal(
     for folder in (".git", "src"):
         (shop / folder).mkdir(parents=True)
     session_row(DOOMED, project_dir=str(shop), summary=WORD)
-    models.close_databases()
 
     done = command("forget", *(each.replace("SHOP", str(shop)) for each in way))
 
@@ -222,7 +211,6 @@ def test_a_path_that_is_nothing_is_not_the_project_above_it(memory: Path, tmp_pa
     """A mistyped path inside a project does not delete the project."""
     (tmp_path / ".git").mkdir()
     session_row(DOOMED, project_dir=str(tmp_path))
-    models.close_databases()
 
     done = command("forget", "--project", str(tmp_path / "typo"), "--yes")
 
@@ -266,7 +254,6 @@ def test_a_text_is_found_however_json_spells_it(memory: Path, coded: str) -> Non
     """A text is found with escaped quotes and letters, also in JSON inside JSON."""
     inbox.append(coded, "/p")
     inbox.append(coded.replace("Elise", "Else"), "/p")
-    models.close_databases()
 
     done = command("forget", "--match", 'say "für Elise"', "--yes")
 
@@ -289,7 +276,6 @@ def test_a_file_is_named_from_the_folder_or_from_its_project(
             f"edit-{name}", session_id=DOOMED, project_dir=str(project), files_touched=[name]
         )
         queries.save_observation(row)
-    models.close_databases()
     monkeypatch.chdir(project / "src")
 
     from_folder = command("forget", "--file", "a.py", "--dry-run", "--json")
@@ -297,5 +283,4 @@ def test_a_file_is_named_from_the_folder_or_from_its_project(
 
     assert json.loads(from_folder.stdout)["forgotten"]["observations"] == 1  # src/a.py alone
     assert runs == [0, 0]
-    models.open_databases()
     assert [row.id for row in queries.observations_of(DOOMED)] == ["edit-a.py"]

@@ -119,13 +119,11 @@ def test_broken_vectors_do_not_keep_anything(memory: Path) -> None:
     for path in Path(config.lance_dir()).rglob("*"):
         if path.is_file():
             path.write_bytes(b"broken")
-    models.close_databases()
 
     done = command("forget", "--session", DOOMED, "--yes")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert not os.path.exists(config.lance_dir())
-    models.open_databases()
     assert embeddings.count_by_model() == {}
 
 
@@ -133,7 +131,6 @@ def test_broken_vectors_do_not_keep_anything(memory: Path) -> None:
 def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
     """While a reader blocks the purge rows are gone but bytes are not; `prune` finishes later."""
     session_row(DOOMED, summary=WORD)
-    models.close_databases()
     with closing(sqlite3.connect(memory / "claude-mem.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sessions").fetchone()

@@ -17,7 +17,7 @@ from support.transcripts_on_disk import Lines
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.storage import models, queries, rewrites
+from claude_mem_lite.storage import queries, rewrites
 
 SECRET = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["secrets"][0]["value"]
 AT = 1_767_312_000_000
@@ -82,10 +82,8 @@ def filled(path: Path) -> sqlite3.Connection:
 
 def take_in(path: Path, *arguments: str) -> dict[str, Any]:
     """Import a database by the command, and return its answer."""
-    models.close_databases()
     done = command("import", "claude-mem", str(path), "--json", *arguments)
     assert done.returncode == 0, done.stderr
-    models.open_databases()
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
@@ -217,7 +215,6 @@ def test_a_session_that_is_known_here_is_not_told_twice(memory: Path, elsewhere:
 
 def test_what_is_no_such_database_is_told_in_a_line(memory: Path, elsewhere: Path) -> None:
     """A missing file, another program's, our own, text, and a half --folder: one line each, exit 1."""
-    models.close_databases()
     with closing(sqlite3.connect(elsewhere)) as other:
         other.executescript("CREATE TABLE t (x)")
     (memory / "text").write_text("text" * 999)

@@ -217,7 +217,6 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, projects: Path, monkeypatch: p
     there = (tmp_path / "none").exists()
     answer = take_in()
     again = take_in("--dry-run")
-    models.close_databases()
 
     same = ("sessions", "tool_calls", "events", "projects", "left_out")
     assert not there
@@ -270,7 +269,6 @@ def test_the_queue_stays_within_its_room(memory: Path, projects: Path) -> None:
 
 def test_failures_are_told_in_a_line(memory: Path, projects: Path) -> None:
     """Without transcripts, and while another import is on its way, one line says so."""
-    models.close_databases()
     with (memory / "import.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         held = command("import", "transcripts")
@@ -286,7 +284,6 @@ def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> Non
     """Sessions, calls, what was left out and what Claude would cost, in words."""
     a_session(projects)
     (projects / "-link").symlink_to(projects)
-    models.close_databases()
 
     reckoned, done, again = (
         command("import", "transcripts", *more).stdout for more in (["--dry-run"], [], [])

@@ -33,10 +33,8 @@ def recorded(version: str, root: Path) -> None:
 
 def take_in(*arguments: str) -> dict[str, Any]:
     """Import transcripts by the command, and return its answer."""
-    models.close_databases()
     done = command("import", "transcripts", "--json", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    models.open_databases()
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
