@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import command
 from support.hooks import tool_event
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.cli import main
 from claude_mem_lite.distill import record
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import doctor
@@ -64,15 +63,6 @@ def put(home: Path, databases: dict[str, bytes]) -> None:
         (home / name).write_bytes(content)
 
 
-def run(*arguments: str) -> Any:
-    """Run a command in this process; return its exit code."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["claude-mem", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return ended.value.code
-
-
 def damaged(content: bytes, chance: random.Random) -> bytes:
     """Return a database with bits flipped, bytes overwritten, a page gone, or its end cut off."""
     data, how = bytearray(content), chance.choice(["bits", "bytes", "schema", "words", "page", "cut"])
@@ -106,23 +96,21 @@ def not_utf8(content: bytes) -> bytes:
 
 @pytest.mark.parametrize("name", ["claude-mem.db", "queue.db"])
 def test_a_schema_that_is_no_text_is_told_by_every_command(
-    memory: Path, filled: dict[str, bytes], capfd: pytest.CaptureFixture[str], name: str
+    memory: Path, filled: dict[str, bytes], name: str
 ) -> None:
     """One line names the file and the cure, also where SQLite's own words cannot be read."""
     put(memory, {name: not_utf8(filled[name])})
     commands = (["up"], ["search", "otter"], ["prune"], ["report"], ["backup", f"{memory}/x.zip"])
     begins, cure = f"{memory / name} is damaged", "claude-mem down, move it aside, then claude-mem"
 
-    lines = {}
-    for command in commands if name == "claude-mem.db" else commands[:1]:
-        assert run(*command) == 1
-        lines[command[0]] = capfd.readouterr().err.splitlines()
-    run("doctor", "--fix", "--json")
-    found = [each for each in json.loads(capfd.readouterr().out) if each["found"].startswith(begins)]
-    run("status", "--json")
-    problems = json.loads(capfd.readouterr().out)["problems"]
+    ended = [command(*words) for words in (commands if name == "claude-mem.db" else commands[:1])]
+    told = json.loads(command("doctor", "--fix", "--json").stdout)
+    found = [each for each in told if each["found"].startswith(begins)]
+    problems = json.loads(command("status", "--json").stdout)["problems"]
 
-    for [line] in lines.values():
+    for done in ended:
+        assert done.returncode == 1
+        [line] = done.stderr.splitlines()
         assert line.startswith(f"claude-mem: {begins} (malformed database schema")
         assert cure in line
     assert [(each["ok"], each["cure"].startswith(cure)) for each in found] == [(False, True)]
@@ -140,18 +128,17 @@ def test_an_event_goes_to_the_spool_beside_a_queue_whose_schema_is_no_text(
     assert [path.name.endswith(event_id) for path in (memory / "spool").iterdir()] == [True]
 
 
-def test_the_cures_of_a_damaged_memory_work(
-    memory: Path, filled: dict[str, bytes], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_cures_of_a_damaged_memory_work(memory: Path, filled: dict[str, bytes]) -> None:
     """A backup is restored over it and once it is moved aside; without one queue.db has what is needed."""
     saved, path = str(memory / "saved.zip"), memory / "claude-mem.db"
-    assert run("backup", saved) == 0
+    assert command("backup", saved).returncode == 0
     outcomes = []
     for is_moved in (False, True):
         put(memory, {path.name: not_utf8(filled[path.name])})
         if is_moved:
             path.rename(memory / "aside.db")
-        outcomes.append((run("restore", saved, "--yes"), list(damage.told()), sessions()))
+        status = command("restore", saved, "--yes").returncode
+        outcomes.append((status, list(damage.told()), sessions()))
     put(memory, {path.name: b""})
     models.open_databases()
     rebuild.begin()
@@ -169,20 +156,17 @@ def sessions() -> list[str]:
     return sorted(row.id for row in models.Session.select())
 
 
-def test_damage_of_any_kind_ends_no_command_in_a_traceback(
-    memory: Path, filled: dict[str, bytes], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_damage_of_any_kind_ends_no_command_in_a_traceback(memory: Path, filled: dict[str, bytes]) -> None:
     """Whatever is flipped, overwritten or cut off: commands end with 0 or one line, `up` with its error."""
     odd: list[Any] = []
     for seed in range(SEEDS):
         chance = random.Random(seed)  # noqa: S311  (an experiment, no secret)
         name = chance.choice(["claude-mem.db", "claude-mem.db", "queue.db"])
         put(memory, {**filled, name: damaged(filled[name], chance)})
-        for command in READING:
-            code = run(*command)
-            told = capfd.readouterr().err
-            if code not in {0, 1} or "a defect" in told or told.count("\n") > 1:
-                odd.append((seed, command, code, told))
+        for words in READING:
+            done = command(*words)
+            if done.returncode not in {0, 1} or "a defect" in done.stderr or done.stderr.count("\n") > 1:
+                odd.append((seed, words, done))
         try:
             models.open_databases()
         except (ClaudeMemError, DatabaseError, sqlite3.Error) as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.commands import command
-from support.databases import work_off
+from support.databases import lose_memory, work_off
 from support.fake_messages import FakeMessages
 from support.hooks import run_hook, tool_event
 from support.processes import wait_until
@@ -129,9 +129,7 @@ def test_importing_twice_or_once_more_adds_no_change(memory: Path, projects: Pat
     models.State.delete().where(models.State.name.startswith("transcript")).execute()
     take_in()
     again = noted()
-    models.close_databases()
-    (memory / "claude-mem.db").unlink()
-    models.open_databases()
+    lose_memory()
     rebuild.begin()
     work_off()
 

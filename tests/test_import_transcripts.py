@@ -112,9 +112,7 @@ def test_a_lost_memory_is_made_anew_with_what_was_imported(memory: Path, project
     recorded("2.1.329", projects)
     take_in()
     before = remembered()
-    models.close_databases()
-    (memory / "claude-mem.db").unlink()
-    models.open_databases()
+    databases.lose_memory()
 
     rebuild.begin()
     begun = rebuild.state()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.claudes_words import KEY, consent
-from support.databases import work_off
+from support.databases import lose_memory, work_off
 from support.faults import build, logged
 from support.hooks import edit, read, tool_event
 from support.processes import claude_mem, wait_until
@@ -64,13 +64,6 @@ def is_done() -> bool:
     return (stats["raw"], stats["messages"], sessions) == (0, 0, 2) and changes > 0
 
 
-def lose() -> None:
-    """Delete the memory, and have an empty one in its place."""
-    models.close_databases()
-    os.unlink(config.memory_path())
-    models.open_databases()
-
-
 def test_a_lost_memory_is_made_anew_and_told(services: Path) -> None:
     """Emptied or deleted while the services are down: all is as it was, and is said.
 
@@ -118,7 +111,7 @@ def test_claude_is_not_paid_twice_for_a_lost_memory(memory: Path, monkeypatch: p
     inbox.finish(failed, status="error", note="KeyError")
     first = {row.id: row.upgrade for row in models.Observation.select()}
 
-    lose()
+    lose_memory()
     rebuild.begin()
     backlog.retry_failed()
     work_off()
@@ -136,7 +129,7 @@ def test_what_is_forgotten_does_not_come_back(memory: Path) -> None:
     purge.forget(Wanted(session_id="s1"), paused=nullcontext([]))
 
     kept = rebuild.state()
-    lose()
+    lose_memory()
     lost = rebuild.state()
 
     assert kept is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -95,6 +96,13 @@ def rows(query: str, *parameters: str) -> list[tuple[Any, ...]]:
     """Return what queue.db answers."""
     with closing(sqlite3.connect(config.queue_path())) as connection:
         return connection.execute(query, parameters).fetchall()
+
+
+def lose_memory() -> None:
+    """Delete the memory, and have an empty one in its place."""
+    models.close_databases()
+    os.unlink(config.memory_path())
+    models.open_databases()
 
 
 def sessions_kept() -> int:
