@@ -14,13 +14,13 @@ from typing import Any
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.forget.wanted import Wanted, loaded, strings
 from claude_mem_lite.storage import projects, team
+from claude_mem_lite.storage.learnings import EVENTS
 from claude_mem_lite.storage.ledger import CALL
 from claude_mem_lite.storage.models import memory_database, queue_database
 from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
 
 Row = dict[str, Any]
 
-_STORY = "learning."  # of a learning; it stays with the learning, whoever told of it
 # In which columns a text of the user's can stand; the others hold words, times and numbers of ours.
 _TEXTS = {
     "sessions": ("id", "project_dir", "branch"),
@@ -310,7 +310,7 @@ def _is_entry_of(row: Row, wanted: Wanted, marked: Marked, gone: frozenset[str])
         return True
     if subject & gone or wanted.holds(row["session_id"], row["data"]):
         return True
-    if row["event_type"].startswith(_STORY):
+    if row["event_type"].startswith(EVENTS):  # it stays with the learning, whoever told of it
         return False
     return row["session_id"] in marked.sessions or wanted.was(row["created_at"])
 

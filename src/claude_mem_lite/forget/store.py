@@ -1,14 +1,14 @@
 """Delete marked rows from both databases and purge their bytes.
 
-What is left of a session whose observations went is told anew by `upkeep.forget`, which also looks after
-everything outside of SQLite.
+What is left of a session whose observations went is told anew by `purge`, which also looks after everything
+outside of SQLite.
 """
 
 # ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from claude_mem_lite.capture import inbox
@@ -51,7 +51,14 @@ def clear_memory(marked: Marked, wanted: Wanted) -> None:
     """
     _scrub(marked, wanted)
     _set_gone(marked)
-    for table, column, keys in _deletions(marked):
+    gone: tuple[tuple[str, str, Collection[Any]], ...] = (  # children before their parents
+        ("observations", "id", marked.observations), ("sessions", "id", marked.sessions),
+        ("learnings", "id", marked.learnings), ("function_map", "id", marked.functions),
+        ("function_changes", "pk", marked.changes), ("retired_names", "pk", marked.names),
+        ("failed_calls", "pk", marked.failed), ("call_graph", "pk", marked.edges),
+        ("event_log", "pk", marked.entries),
+    )  # fmt: skip
+    for table, column, keys in gone:
         for key in keys:
             memory_database.execute_sql(f"DELETE FROM {table} WHERE {column} = ?", (key,))
     for project_dir, path in marked.files:
@@ -109,17 +116,6 @@ def purge() -> list[str]:
     if not problems:
         State.delete().where(State.name == _PURGING).execute()
     return problems
-
-
-def _deletions(marked: Marked) -> Iterable[tuple[str, str, Collection[Any]]]:
-    """Return table, column and keys, children before their parents."""
-    return (
-        ("observations", "id", marked.observations), ("sessions", "id", marked.sessions),
-        ("learnings", "id", marked.learnings), ("function_map", "id", marked.functions),
-        ("function_changes", "pk", marked.changes), ("retired_names", "pk", marked.names),
-        ("failed_calls", "pk", marked.failed),
-        ("call_graph", "pk", marked.edges), ("event_log", "pk", marked.entries),
-    )  # fmt: skip
 
 
 def _scrub(marked: Marked, wanted: Wanted) -> None:

@@ -85,7 +85,6 @@ class _Json(TextField):
 class _Table(Table):
     class Meta:
         database = memory_database
-        legacy_table_names = False
 
 
 class Session(_Table):
@@ -130,7 +129,7 @@ class Observation(_Table):
 
     pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
-    session = ForeignKeyField(Session, field="id", column_name="session_id", backref="observations")
+    session = ForeignKeyField(Session, field="id", column_name="session_id")
     project_dir = TextField()
     branch = TextField(default="")
     client = TextField(default=CLAUDE_CODE)

@@ -70,6 +70,11 @@ class Projects:
         return self.folders[key]
 
 
+def fields_of(kind: str) -> list[str]:
+    """Return the names of the fields of a row's line."""
+    return [name for name in lines.KINDS[kind].model_fields if name != "kind"]
+
+
 def read(kind: str, pk: int, projects: Projects) -> dict[str, Any] | None:
     """Return the fields of a row's line, with its project's key; None where there is no such row."""
     model = MODELS[kind]
@@ -77,7 +82,7 @@ def read(kind: str, pk: int, projects: Projects) -> dict[str, Any] | None:
     if row is None:
         return None
     row = store.as_line(kind, row)
-    found = {name: row[name] for name in lines.KINDS[kind].model_fields if name != "kind"}
+    found = {name: row[name] for name in fields_of(kind)}
     found["project_dir"] = projects.key(found["project_dir"])
     return found
 

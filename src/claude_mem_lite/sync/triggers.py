@@ -10,8 +10,7 @@ A deletion is a tombstone only while `forget` is at work: the code map deletes c
 # ruff: noqa: S608  every statement is put together from names of ours
 
 from claude_mem_lite.storage.models import memory_database
-from claude_mem_lite.sync.rows import MODELS
-from claude_mem_lite.upkeep.lines import KINDS as LINES
+from claude_mem_lite.sync.rows import MODELS, fields_of
 
 _TABLES = {kind: model._meta.table_name for kind, model in MODELS.items()}  # noqa: SLF001  (peewee's)
 # Of calls only those that sessions have observed or confirmed.
@@ -45,7 +44,7 @@ def note_all() -> None:
 def _statements() -> list[str]:
     statements = []
     for kind, table in _TABLES.items():
-        columns = ", ".join(_OWN_NAMES.get(name, name) for name in LINES[kind].model_fields if name != "kind")
+        columns = ", ".join(_OWN_NAMES.get(name, name) for name in fields_of(kind))
         note = (
             f"WHEN {_ONLY.get(kind, 'true')} BEGIN INSERT INTO sync_changes (kind, pk, has_forgotten)"
             f" VALUES ('{kind}', new.pk, {_IS_FORGETTING})"

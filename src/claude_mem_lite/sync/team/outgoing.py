@@ -16,7 +16,7 @@ from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.learnings import TOLD
 from claude_mem_lite.sync import rows
 from claude_mem_lite.sync.records import digest
-from claude_mem_lite.upkeep import lines, store
+from claude_mem_lite.upkeep import store
 
 LEARNINGS, FINDINGS, SUMMARIES, OBSERVATIONS, PROMPTS = (
     "learnings", "findings", "summaries", "observations", "prompts",
@@ -52,12 +52,11 @@ def items(project_dir: str, key: str, kinds: Collection[str]) -> Iterator[Item]:
     """Yield what is shared of a project now; a row is read again when its line is made."""
     with_prompts, projects = PROMPTS in kinds, rows.Projects.read()
     for name, kind in KINDS.items():
-        names = [each for each in lines.KINDS[kind].model_fields if each != "kind"]
         for row in store.rows(kind, project_dir) if name in kinds else ():
             if _is_shared(kind, row, with_prompts=with_prompts):
                 yield Item(
                     kind, row["event_id" if kind == "finding" else "id"],
-                    digest([[row[each] for each in names], key, with_prompts]),
+                    digest([[row[each] for each in rows.fields_of(kind)], key, with_prompts]),
                     partial(_fields, kind, row["pk"], key, projects, with_prompts=with_prompts),
                 )  # fmt: skip
 
