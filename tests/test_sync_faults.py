@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.attacks import BATCHES, ORDINARY
-from support.colleagues import Member, learn, team_of
+from support.colleagues import learn, team_of
 from support.machines import Machine, all_bytes, joined, unpaused
 from test_sync_postgres import cluster, server, url
 
@@ -111,9 +111,7 @@ def shown_at(hub: str, at: Path, server: str, *homes: Path) -> bytes:
 
 
 @pytest.fixture(params=[(whose, hub) for whose in WHOSE for hub in HUBS], ids="-".join)
-def world(
-    request: pytest.FixtureRequest, blank: Path, home: Path, tmp_path: Path, server: str
-) -> Iterator[World]:
+def world(request: pytest.FixtureRequest, blank: Path, home: Path, tmp_path: Path, server: str) -> World:
     """Return two machines at each kind of hub."""
     whose, hub = request.param
     at = tmp_path / "hub"
@@ -133,8 +131,7 @@ def world(
         machines = team_of(tmp_path / "machines", blank, addresses[hub], "ann", "bob")
     else:
         machines = joined(tmp_path / "machines", blank, addresses[hub]("ann"), 2)
-    yield World(hub, at, server, whose, *machines, addresses[hub])
-    assert all(isinstance(machine, Member if whose == "team" else Machine) for machine in machines)
+    return World(hub, at, server, whose, *machines, addresses[hub])
 
 
 @contextmanager

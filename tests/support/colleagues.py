@@ -65,9 +65,13 @@ class Member(Machine):
     def machine(self) -> str:
         """The id of the machine."""
         with self:
-            chosen = setup.load(setup.TEAM)
-        assert chosen is not None
-        return chosen.machine
+            return setup.chosen(setup.TEAM).machine
+
+    @property
+    def code(self) -> str:
+        """The code of the team."""
+        with self:
+            return setup.chosen(setup.TEAM).code
 
 
 def know(folder: str) -> None:
