@@ -93,7 +93,12 @@ def _read(name: str) -> dict[str, Any] | None:
 
 def _write(name: str, value: dict[str, Any]) -> None:
     config.ensure_home()
-    config.replace_file(_path(name), json.dumps(value, indent=1).encode(), mode=0o600)
+    unfinished = f"{_path(name)}.{os.getpid()}"
+    with open(
+        os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+    ) as file:
+        json.dump(value, file, indent=1)
+    os.replace(unfinished, _path(name))
 
 
 def _path(name: str) -> str:
