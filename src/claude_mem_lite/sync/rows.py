@@ -121,22 +121,11 @@ def present(record: Record, projects: Projects) -> int | None:
 def stub(observation: Record) -> dict[str, Any]:
     """Return the session of an observation that came before it, as little as can be said of it."""
     said = observation.fields
-    return {
-        "id": said["session_id"],
-        "project_dir": said["project_dir"],
-        "branch": "",
-        "client": said["client"],
-        "started_at": said["created_at"],
-        "last_event_at": said["created_at"],
-        "ended_at": None,
-        "status": "active",
-        "summary": None,
-        "key_files": [],
-        "key_decisions": [],
-        "written_by": "local",
-        "prompt_version": None,
-        "retold": None,
-    }
+    return dict.fromkeys(fields_of("session")) | {
+        "id": said["session_id"], "project_dir": said["project_dir"], "branch": "", "client": said["client"],
+        "started_at": said["created_at"], "last_event_at": said["created_at"], "status": "active",
+        "key_files": [], "key_decisions": [], "written_by": "local",
+    }  # fmt: skip
 
 
 def _columns(record: Record, projects: Projects) -> dict[str, Any]:
