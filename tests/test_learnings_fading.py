@@ -59,7 +59,7 @@ def test_an_imported_session_lets_nothing_fade(memory: Path) -> None:
         session_id = closed_session(number)
         event = json.dumps({"hook_event_name": "Stop", "session_id": session_id})
         inbox.append_import([(f"e{number}", AT, (PROJECT, "", ""), event)])
-        inbox.finish_import([(None, f"e{number}")])
+        inbox.finish(f"e{number}", status=inbox.IMPORTED)
         session.learn(session_id)
 
     assert learning_rows.get(row.id).confidence == 0.5

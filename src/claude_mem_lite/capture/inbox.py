@@ -182,17 +182,6 @@ def append_import(events: list[tuple[str, str, Place, str]]) -> None:
         connection.executemany(_INSERT_EVENT, rows)
 
 
-def finish_import(notes: list[tuple[str | None, str]]) -> None:
-    """Mark events of an import as worked off, (why there is no observation of it, id) each."""
-    now = utc_now()
-    with Transaction() as connection:
-        connection.executemany(
-            "UPDATE pending_queue SET status = ?, note = ?, finished_at = ?, attempts = attempts + 1"
-            " WHERE id = ?",
-            [(IMPORTED, note, now, event_id) for note, event_id in notes],
-        )
-
-
 def parse(event: str) -> dict[str, str]:
     """Return an event's fields by name, each "" where the event has none.
 
@@ -293,22 +282,17 @@ def ring() -> bool:
 
 def finish(event_id: str, *, note: str | None = None, status: str = "done") -> None:
     """Mark an event's row as `done`, or `error`, with why there is no observation or what went wrong."""
-    with Transaction() as connection:
-        connection.execute(
-            "UPDATE pending_queue SET status = ?, note = ?, finished_at = ?, attempts = attempts + 1"
-            " WHERE id = ?",
-            (status, note, utc_now(), event_id),
-        )
+    finish_all([(note, event_id)], status=status)
 
 
-def finish_all(notes: list[tuple[str | None, str]]) -> None:
-    """Mark events as done in one transaction, (why there is no observation of it, id) each."""
+def finish_all(notes: list[tuple[str | None, str]], *, status: str = "done") -> None:
+    """Mark events as `finish` does in one transaction, (why there is no observation of it, id) each."""
     now = utc_now()
     with Transaction() as connection:
         connection.executemany(
-            "UPDATE pending_queue SET status = 'done', note = ?, finished_at = ?, attempts = attempts + 1"
+            "UPDATE pending_queue SET status = ?, note = ?, finished_at = ?, attempts = attempts + 1"
             " WHERE id = ?",
-            [(note, now, event_id) for note, event_id in notes],
+            [(status, note, now, event_id) for note, event_id in notes],
         )
 
 

@@ -130,7 +130,7 @@ def record_import(events: Sequence[PendingEvent]) -> None:
                 looks |= _look(event, prompt, upgrade="")
             notes.append((looks[event.id], event.id))
         save_past_changes(changes)
-    inbox.finish_import(notes)
+    inbox.finish_all(notes, status=inbox.IMPORTED)
 
 
 def summarize_session(session_id: str, *, retell: bool = False) -> str:
