@@ -170,15 +170,6 @@ class ClaimStorage(SqliteStorage):
             self.bury(message_id)
         return [data for _, data in poison]
 
-    def queue_size(self) -> int:
-        """Return how many messages wait or are being worked on."""
-        return int(self.sql("SELECT count(*) FROM task WHERE queue = ?", (self.name,), results=True)[0][0])
-
-    def schedule_size(self) -> int:
-        """Return how many messages wait for their time."""
-        query = "SELECT count(*) FROM task WHERE queue = ? AND due > ?"
-        return int(self.sql(query, (self.name, time.time()), results=True)[0][0])
-
     def peek_many(self, keys: list[str]) -> dict[str, bytes]:  # noqa: ARG002
         """Return nothing: no task is ever revoked."""
         return {}

@@ -116,8 +116,8 @@ from claude_mem_lite.tasks.consumer import huey, periodic
 open_databases()
 for task in (periodic.requeue, periodic.summarize_idle, periodic.rewrite_waiting):
     task.call_local()
-while huey.storage.queue_size() - huey.storage.schedule_size():
-    huey.execute(huey.dequeue())
+while task := huey.dequeue():
+    huey.execute(task)
 print(sorted({"anthropic", "httpx2", "pydantic", "pydantic_core"} & set(sys.modules)))
 """
 
