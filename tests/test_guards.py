@@ -201,7 +201,7 @@ def test_a_guard_without_hooks_says_so(project: Path) -> None:
     assert "the hooks are not installed: claude-mem install-hooks" in done.stderr
     assert not has_settings
     assert list(json.loads(settings())["hooks"]) == ["PreToolUse"]
-    assert "twice" not in install.plugin_problem()[0]
+    assert install.registered_twice() == ""
 
 
 def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,7 @@ def test_hooks_beside_the_plugin_are_told(claude: Path, home: Path) -> None:
     told = f"the hooks are registered twice, in {claude}/settings.json and by the plugin mem-lite@anywhere"
     assert f"{told}: claude-mem uninstall-hooks" in problems
     assert (finding.found, finding.cure) == (told, "claude-mem uninstall-hooks")
-    assert install.plugin_problem() == ("", "")
+    assert install.registered_twice() == ""
     assert CliRunner().invoke(app, ["uninstall-hooks"]).stdout.splitlines()[-1] == (
         "the plugin mem-lite@anywhere stays: claude plugin uninstall mem-lite@anywhere"
     )

@@ -151,21 +151,24 @@ def _databases() -> Iterator[Finding]:
             yield Finding(name, f"sound, {os.path.getsize(path) / 1e6:,.1f} MB")
 
 
-def _rebuild() -> Iterator[Finding]:
+def _has_memory(*, read_only: bool = True) -> bool:
+    """Tell whether there is a memory of this schema, and open it."""
     if not os.path.exists(config.memory_path()) or migrations.is_outdated():
-        return
-    models.open_databases(read_only=True)
-    found = rebuild.state()
-    if found:
+        return False
+    models.open_databases(read_only=read_only)
+    return True
+
+
+def _rebuild() -> Iterator[Finding]:
+    if _has_memory() and (found := rebuild.state()):
         yield Finding("rebuild", found.told, "" if found.at else "claude-mem restart", _restart)
 
 
 def _index() -> Iterator[Finding]:
     from claude_mem_lite.search import inventory
 
-    if not os.path.exists(config.memory_path()) or migrations.is_outdated():
+    if not _has_memory(read_only=False):
         return
-    models.open_databases()
     wrong = indexes.wrong_full_text()
     found = f"the index of {', '.join(wrong)} is not what its table has" if wrong else "as its tables"
     yield Finding("full text", found, "claude-mem reindex" if wrong else "")
@@ -202,9 +205,8 @@ def _restart() -> None:
 
 
 def _queue() -> Iterator[Finding]:
-    if not os.path.exists(config.memory_path()) or migrations.is_outdated():
+    if not _has_memory():
         return
-    models.open_databases(read_only=True)
     stats = queries.queue_stats()
     oldest_s = max(0.0, -_ahead_s(stats["oldest_raw"]))
     lost = stats["lost"] + len(spool.lost_files())
@@ -241,11 +243,11 @@ def _ahead_s(at: str | None) -> float:
 def _recall() -> Iterator[Finding]:
     from claude_mem_lite.storage import evals
 
-    if not os.path.exists(config.memory_path()) or migrations.is_outdated():
-        return
-    models.open_databases(read_only=True)
-    in_time, late = evals.recall_answers(since=inbox.utc_text(time.time() - _RECENT_S))
-    yield Finding("recall", f"{in_time + late} prompts answered in the last week, {late} of them too late")
+    if _has_memory():
+        in_time, late = evals.recall_answers(since=inbox.utc_text(time.time() - _RECENT_S))
+        yield Finding(
+            "recall", f"{in_time + late} prompts answered in the last week, {late} of them too late"
+        )
 
 
 def _spool() -> Iterator[Finding]:
@@ -264,50 +266,46 @@ def _spool() -> Iterator[Finding]:
 
 def _hooks() -> Iterator[Finding]:
     registered = install.registered_events()
-    problem, cure = install.plugin_problem()
-    if problem:
-        fix = install.uninstall if cure == "claude-mem uninstall-hooks" else None
-        yield Finding("hooks", problem, cure, fix)
-        return
-    found_plugin = plugin.enabled(install.claude_dir())
-    wanted = install.wanted_events()
-    missing, unknown = sorted(wanted - set(registered)), sorted(set(registered) - wanted)
-    if unknown:
-        found = f"your Claude Code may not know {', '.join(unknown)}: it could ignore all of its settings"
-        yield Finding("hooks", found, "claude-mem install-hooks", install.install)
-        return
-    if missing:
-        found = (
-            f"{len(registered)} events registered, not {', '.join(missing)}"
-            if registered
-            else "not installed"
-        )
-        yield Finding("hooks", found, "claude-mem install-hooks", install.install)
-        return
-    if install.is_guarding() != bool(guards.all_on()):
+    words = {word for command in registered.values() for word in install.words(command)}
+    gone = sorted(word for word in words if word.startswith("/") and not os.path.exists(word))
+    if twice := install.registered_twice():
+        yield Finding("hooks", twice, "claude-mem uninstall-hooks", install.uninstall)
+    elif wrong := _wrong_events(set(registered)):
+        yield Finding("hooks", wrong, "claude-mem install-hooks", install.install)
+    elif install.is_guarding() != bool(guards.all_on()):
         found = "the hook of guards does not agree with the guards that are on"
         yield Finding("hooks", found, "claude-mem doctor --fix", install.sync_guard)
-        return
-    words = [word for command in registered.values() for word in install.words(command)]
-    gone = sorted({word for word in words if word.startswith("/") and not os.path.exists(word)})
-    if gone:
+    elif gone:
         found = f"they name {gone[0]}, which is not there"
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
-        return
+    else:
+        yield _interpreters(registered)
+
+
+def _wrong_events(registered: set[str]) -> str:
+    """Return which events are registered that should not be, or the other way round; "" for none."""
+    wanted = install.wanted_events()
+    if unknown := sorted(registered - wanted):
+        return f"your Claude Code may not know {', '.join(unknown)}: it could ignore all of its settings"
+    missing = ", ".join(sorted(wanted - registered))
+    return missing and (
+        f"{len(registered)} events registered, not {missing}" if registered else "not installed"
+    )
+
+
+def _interpreters(registered: dict[str, str]) -> Finding:
+    """Look at what runs the hooks."""
+    found_plugin = plugin.enabled(install.claude_dir())
     interpreters = set(map(install.interpreter, registered.values()))
     useless = [path for path in interpreters if not _is_recent(path)]
     if useless:
         removal = found_plugin.removal if found_plugin else "claude-mem uninstall-hooks"
         cure = f"put a newer one on the PATH, or {removal} and claude-mem install-hooks"
-        yield Finding("hooks", f"they are run by {useless[0]}, which is no Python 3.11 or newer", cure)
-        return
-    others = ", ".join(sorted(interpreters))
-    if found_plugin:
-        yield Finding("hooks", f"{len(registered)} events of {found_plugin.told}, run by {others}")
-    elif interpreters != {sys.executable}:
-        yield Finding("hooks", f"{len(registered)} events, run by {others}, not by {sys.executable}")
-    else:
-        yield Finding("hooks", f"{len(registered)} events, run by {sys.executable}")
+        return Finding("hooks", f"they are run by {useless[0]}, which is no Python 3.11 or newer", cure)
+    whose = f" of {found_plugin.told}" if found_plugin else ""
+    other = "" if found_plugin or interpreters == {sys.executable} else f", not by {sys.executable}"
+    run_by = ", ".join(sorted(interpreters))
+    return Finding("hooks", f"{len(registered)} events{whose}, run by {run_by}{other}")
 
 
 def _other_clients() -> Iterator[Finding]:

@@ -161,13 +161,12 @@ def registered_events() -> dict[str, str]:
     return {name: entry["hooks"][0]["command"] for name, entry in entries.items()}
 
 
-def plugin_problem() -> tuple[str, str]:
-    """Return what is wrong beside the plugin, and what cures it; "" twice for nothing."""
+def registered_twice() -> str:
+    """Return by what the hooks are registered beside the plugin, which `uninstall` cures; "" for nothing."""
     found = plugin.enabled(claude_dir())
     if found and hook_table.registered(hook_table.read(_settings_path())):
-        told = f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
-        return told, "claude-mem uninstall-hooks"
-    return "", ""
+        return f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
+    return ""
 
 
 def interpreter(command: str) -> str:

@@ -76,11 +76,11 @@ def _look_at_hooks(found: dict[str, Any]) -> str:
         found["hooks"] = install.registered_events()
         found["hooks_run_by"] = sorted(set(map(install.interpreter, found["hooks"].values())))
         found["clients"] = {each.name: other_clients.registered(each) for each in other_clients.here()}
-        problem, cure = install.plugin_problem()
+        twice = install.registered_twice()
     except ClaudeMemError as error:
         return str(error)
-    if problem:
-        return f"{problem}: {cure}"
+    if twice:
+        return f"{twice}: claude-mem uninstall-hooks"
     if not found["hooks"] and not any(found["clients"].values()):
         return "hooks not installed: claude-mem install-hooks"
     others = (command for each in found["clients"].values() for command in each.values())
