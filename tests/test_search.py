@@ -21,6 +21,7 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.search import hybrid, vectors
+from claude_mem_lite.search.embedder.interface import unit_length
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.indexing import with_first_lines
 from claude_mem_lite.search.vectors import Vectors, VectorsError
@@ -73,7 +74,7 @@ def test_rounding_hardly_turns_a_vector() -> None:
         rows = chance.normal(size=(500, dimension)).astype(np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
 
-        kept = vectors.unit(vectors.rounded(rows))
+        kept = unit_length(vectors.rounded(rows))
 
         assert np.abs(kept @ rows.T - rows @ rows.T).max() < 0.005
 

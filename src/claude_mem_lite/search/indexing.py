@@ -157,8 +157,6 @@ def blended(texts: NDArray[np.float32], first_lines: NDArray[np.float32]) -> NDA
 
     Short questions are told by the first line, long ones by the whole.
     """
-    import numpy as np
+    from claude_mem_lite.search.embedder.interface import unit_length
 
-    mean = texts + first_lines
-    kept: NDArray[np.float32] = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-9)
-    return kept
+    return unit_length(texts + first_lines)

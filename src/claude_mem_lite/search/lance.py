@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite import config
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import memory
-from claude_mem_lite.search.vectors import FOLDER, Vectors, VectorsError, discard_indexes, unit
+from claude_mem_lite.search.vectors import FOLDER, Vectors, VectorsError, discard_indexes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,6 +110,8 @@ def build(vectors: Vectors, kind: Kind) -> None:
     import pyarrow as pa
     from lancedb.index import Bitmap, HnswSq
 
+    from claude_mem_lite.search.embedder.interface import unit_length
+
     version = vectors.version()
     if version is None or not (covered := int(vectors.places(kind, None)[-1])):
         return
@@ -122,7 +124,7 @@ def build(vectors: Vectors, kind: Kind) -> None:
         place = 0
         while place < covered:
             places, projects, matrix = vectors.after(place, kind, None, limit=_ROWS_PER_WRITE)
-            flat = pa.array(unit(matrix).reshape(-1))
+            flat = pa.array(unit_length(matrix).reshape(-1))
             columns = [places, projects, pa.FixedSizeListArray.from_arrays(flat, vectors.dimension)]
             table.add(pa.table(columns, schema=schema))
             place = places[-1] if places else covered

@@ -188,12 +188,14 @@ def cosines(query: Vectors, rows: Vectors, centre: Vectors) -> Vectors:
     """
     import numpy as np
 
-    centred = _unit(rows - centre)
+    from claude_mem_lite.search.embedder.interface import unit_length
+
+    centred = unit_length(rows - centre)
     likeness = centred @ centred.T
     np.fill_diagonal(likeness, -np.inf)
     nearest = min(NEIGHBOURS, len(rows) - 1)
     crowd = np.sort(likeness, axis=1)[:, -nearest:].mean(axis=1) if nearest > 0 else np.zeros(len(rows))
-    similar: Vectors = centred @ _unit(query - centre) - CROWDED * crowd
+    similar: Vectors = centred @ unit_length(query - centre) - CROWDED * crowd
     return similar
 
 
@@ -355,10 +357,3 @@ def _letter(character: str) -> bool:
 
 def _flat(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    import numpy as np
-
-    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
-    return unit

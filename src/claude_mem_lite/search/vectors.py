@@ -17,7 +17,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
@@ -204,8 +204,10 @@ class Vectors:
         return found
 
     def _units(self, rows: Sequence[tuple[str, bytes]]) -> dict[str, Floats]:
-        flat = b"".join(vector for _, vector in rows)
-        return dict(zip([row_id for row_id, _ in rows], unit(self._matrix(flat, len(rows))), strict=True))
+        from claude_mem_lite.search.embedder.interface import unit_length
+
+        matrix = self._matrix(b"".join(vector for _, vector in rows), len(rows))
+        return dict(zip([row_id for row_id, _ in rows], unit_length(matrix), strict=True))
 
     def _matrix(self, flat: bytes | bytearray, count: int) -> NDArray[np.int8]:
         """Return so many vectors that lie one behind the other."""
@@ -223,15 +225,6 @@ def rounded(vectors: Floats) -> NDArray[np.int8]:
     largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
     kept: NDArray[np.int8] = np.rint(vectors * (_LARGEST / largest)).astype(np.int8)
     return kept
-
-
-def unit(vectors: Any) -> Floats:
-    """Return vectors of whole numbers as float32 of unit length."""
-    import numpy as np
-
-    found: Floats = vectors.astype(np.float32)
-    found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
-    return found
 
 
 def _product(one: memoryview, other: memoryview) -> int:

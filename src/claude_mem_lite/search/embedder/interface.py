@@ -1,11 +1,13 @@
 """Defines what every embedder offers, and what all do to texts and vectors; no model is named here."""
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search.embedder.records import ModelRecord
 
@@ -36,12 +38,24 @@ def encodable(text: str, max_tokens: int) -> str:
     return text[: max_tokens * _MOST_CHARS_PER_TOKEN].encode("utf-8", "replace").decode()
 
 
-def unit_length(vectors: npt.NDArray[np.floating]) -> Vectors:
-    """Return the rows as float32 of length 1; a row of zeros stays one.
+def unit_length(vectors: npt.NDArray[Any]) -> Vectors:
+    """Return a vector or rows of them as float32 of length 1; one of zeros stays one.
 
     After truncation and after bfloat16 a model's own vectors no longer have that length.
     """
-    rows = vectors.astype(np.float32)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    rows /= np.where(lengths > 0, lengths, 1)
+    rows: Vectors = vectors.astype(np.float32)
+    rows /= np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
     return rows
+
+
+def measured(record: ModelRecord, path: str, dimension: int) -> ModelRecord:
+    """Return a record with the dimension that its model gives.
+
+    Raises: ClaudeMemError when that is another than the one that was asked for.
+    """
+    if record.dimension not in {0, dimension}:
+        raise ClaudeMemError(
+            f"the embedding model {record.name} in {path} gives {dimension} dimensions, not the "
+            f"{record.dimension} that were asked for"
+        )
+    return dataclasses.replace(record, dimension=dimension)

@@ -5,7 +5,6 @@ The torch form is `transformer`'s. Which inputs and outputs an export has is rea
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search.embedder import sessions
-from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
+from claude_mem_lite.search.embedder.interface import Vectors, encodable, measured, unit_length
 from claude_mem_lite.search.embedder.records import ModelRecord
 
 # The tokenizer of Qwen3-Embedding appends it to every text; the model was trained to be read there.
@@ -66,8 +65,7 @@ class Qwen3:
         if self._end is not None and ids[-1:] != [self._end]:  # a tokenizer.json from before it was appended
             ids = [*ids[: self.record.max_tokens - 1], self._end]
         whole = self._graph.run(ids)
-        vector: Vectors = unit_length(whole[None, : self.record.dimension or None])[0]
-        return vector
+        return unit_length(whole[: self.record.dimension or None])
 
 
 class Graph:
@@ -118,13 +116,7 @@ def open_model(path: str, record: ModelRecord) -> Qwen3:
         Graph(sessions.open_session(weights, threads=THREADS)),
         sessions.open_tokenizer(tokenizer, max_tokens=record.max_tokens),
     )
-    dimension = len(model.embed_query("dimension", "all"))
-    if record.dimension not in {0, dimension}:
-        raise ClaudeMemError(
-            f"the embedding model {record.name} in {path} gives {dimension} dimensions, not the "
-            f"{record.dimension} that were asked for"
-        )
-    model.record = dataclasses.replace(record, dimension=dimension)
+    model.record = measured(record, path, len(model.embed_query("dimension", "all")))
     return model
 
 

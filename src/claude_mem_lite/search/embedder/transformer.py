@@ -1,15 +1,13 @@
 """Any sentence-transformers model that lies in a folder, on the processor; nothing is fetched here."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
-from claude_mem_lite.search.embedder.interface import Vectors, encodable, unit_length
+from claude_mem_lite.search.embedder.interface import Vectors, encodable, measured, unit_length
 from claude_mem_lite.search.embedder.records import Dtype, ModelRecord
 
 BATCH = 8
@@ -57,13 +55,7 @@ def open_model(path: str, record: ModelRecord) -> TransformerEmbedder:
     if own is None or record.max_tokens < own < math.inf:
         model.max_seq_length = record.max_tokens
     embedder = TransformerEmbedder(record, model)
-    dimension = embedder.embed_query("dimension", "all").shape[0]
-    if record.dimension not in {0, dimension}:
-        raise ClaudeMemError(
-            f"the embedding model {record.name} in {path} gives {dimension} dimensions, not the "
-            f"{record.dimension} that were asked for"
-        )
-    embedder.record = dataclasses.replace(record, dimension=dimension)
+    embedder.record = measured(record, path, len(embedder.embed_query("dimension", "all")))
     return embedder
 
 
