@@ -17,6 +17,8 @@ from claude_mem_lite.services.programs import Program, programs
 Supervisor = Literal["launchd", "systemd"]
 KINDS: tuple[Supervisor, ...] = get_args(Supervisor)
 
+_START: dict[Supervisor, str] = {"launchd": "kickstart", "systemd": "enable"}
+_STOP: dict[Supervisor, str] = {"launchd": "bootout", "systemd": "disable"}
 _RESTART_S = 2
 _ANSWER_S = 30
 
@@ -74,7 +76,7 @@ def install(kind: Supervisor) -> list[str]:
 def uninstall(kind: Supervisor) -> list[str]:
     """Have the services of a kind stopped and their files taken away; return which there were."""
     there = [path for path in paths(kind) if os.path.exists(path)]
-    for command in _stopping(kind, there):
+    for command in _commands(kind, _STOP, there):
         with contextlib.suppress(ClaudeMemError):
             _call(command)
     _remove(kind)
@@ -86,13 +88,13 @@ def start(kind: Supervisor) -> None:
     for command in _loading(kind, paths(kind)):
         with contextlib.suppress(ClaudeMemError):
             _call(command)
-    for command in _starting(kind, paths(kind)):
+    for command in _commands(kind, _START, paths(kind)):
         _call(command)
 
 
 def stop(kind: Supervisor) -> None:
     """Stop what is installed until the next start. Raises: ClaudeMemError."""
-    for command in _stopping(kind, paths(kind)):
+    for command in _commands(kind, _STOP, paths(kind)):
         _call(command)
 
 
@@ -149,22 +151,14 @@ def _loading(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
         yield ["systemctl", "--user", "daemon-reload"]
 
 
-def _starting(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
+def _commands(kind: Supervisor, verbs: dict[Supervisor, str], files: list[str]) -> Iterator[list[str]]:
+    """Yield what starts or stops the services of some files."""
     if kind == "launchd":
         for path in files:
             label = os.path.basename(path).removesuffix(".plist")
-            yield ["launchctl", "kickstart", f"gui/{os.getuid()}/{label}"]
-    else:
-        yield ["systemctl", "--user", "enable", "--now", *map(os.path.basename, files)]
-
-
-def _stopping(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
-    if kind == "launchd":
-        for path in files:
-            label = os.path.basename(path).removesuffix(".plist")
-            yield ["launchctl", "bootout", f"gui/{os.getuid()}/{label}"]
+            yield ["launchctl", verbs[kind], f"gui/{os.getuid()}/{label}"]
     elif files:
-        yield ["systemctl", "--user", "disable", "--now", *map(os.path.basename, files)]
+        yield ["systemctl", "--user", verbs[kind], "--now", *map(os.path.basename, files)]
 
 
 def _call(command: list[str]) -> None:

@@ -95,8 +95,7 @@ def _start(with_key: str, *, anew: bool, in_place: bool) -> None:
 
 def _start_agents(kind: agents.Supervisor, *, anew: bool) -> None:
     if anew:
-        agents.stop(kind)
-        _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
+        _stop_agents(kind)
     models.open_databases()
     models.close_databases()
     agents.install(kind) if anew else agents.start(kind)
@@ -121,13 +120,12 @@ def down() -> bool:
     """Stop both services and supervisord, and return when they are gone; return whether they ran."""
     with _alone():
         kind = agents.installed()
-        if kind is not None and any(map(instance.is_running, NAMES)):
-            agents.stop(kind)
-            _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
-            return True
-        if _gone():
+        if kind is not None and _runs_anything():
+            _stop_agents(kind)
+        elif _gone():
             return False
-        _stop()
+        else:
+            _stop()
     return True
 
 
@@ -164,11 +162,7 @@ def paused() -> Iterator[list[str]]:
                 agents.stop(kind)
             for name in names:
                 process_states.ask("stopProcess", name, False)
-            _wait(
-                lambda: not any(map(instance.is_running, NAMES)),
-                STOP_TIMEOUT_S,
-                "the services did not stop",
-            )
+            _wait(lambda: not _runs_anything(), STOP_TIMEOUT_S, "the services did not stop")
             yield problems
         finally:
             if kind and names:
@@ -180,6 +174,11 @@ def paused() -> Iterator[list[str]]:
                 _wait(_serving, START_TIMEOUT_S, "the services did not come up again")
         except ClaudeMemError as error:
             problems.append(str(error))
+
+
+def _stop_agents(kind: agents.Supervisor) -> None:
+    agents.stop(kind)
+    _wait(_gone, STOP_TIMEOUT_S, "the services did not stop")
 
 
 def _stop() -> None:
@@ -221,9 +220,9 @@ def _has_new_key() -> bool:
 def _is_memory_lost() -> bool:
     """Tell whether claude-mem.db was exchanged under the services, which still have the old one open."""
     models.open_databases(read_only=True)
-    is_lost = (found := rebuild.state()) is not None and not found.at
+    found = rebuild.state()
     models.close_databases()
-    return is_lost
+    return found is not None and not found.at
 
 
 def _spawn(with_key: str) -> None:
@@ -257,7 +256,7 @@ def _web_answers() -> bool:
 
 
 def _gone() -> bool:
-    return process_states.ask("getState") is None and not any(map(instance.is_running, NAMES))
+    return process_states.ask("getState") is None and not _runs_anything()
 
 
 def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:
