@@ -203,16 +203,15 @@ def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
 def _status_error(error: APIStatusError, credential: Credential) -> ClaudeError:
     said = error.api_message if isinstance(error.api_message, str) else ""
     said = redact(said.replace(credential.value, "[key]"))
-    message = one_line(
-        f"HTTP {error.status_code}{f', {error.type}' if error.type else ''}: {said}", _REASON_CHARS
-    )
+    kind = f", {error.type}" if error.type else ""
+    message = one_line(f"HTTP {error.status_code}{kind}: {said}", _REASON_CHARS).rstrip(": ")
     if error.status_code == 404:  # noqa: PLR2004 - HTTP's own number
-        return NotFoundError(message.rstrip(": "))
+        return NotFoundError(message)
     if error.status_code in _SETUP or error.type == "billing_error":
-        return SetupError(message.rstrip(": "))
+        return SetupError(message)
     if error.status_code in _PASSING or error.status_code >= 500:  # noqa: PLR2004 - the server's fault
-        return OutageError(message.rstrip(": "), retry_after_s=_retry_after_s(error.response.headers))
-    return RejectedError(message.rstrip(": "))
+        return OutageError(message, retry_after_s=_retry_after_s(error.response.headers))
+    return RejectedError(message)
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -228,7 +227,7 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def _answer(message: Message, *, duration_ms: int = 0) -> Answer:
+def _answer(message: Message) -> Answer:
     usage = message.usage
     return Answer(
         text="".join(block.text for block in message.content if block.type == "text"),
@@ -237,7 +236,6 @@ def _answer(message: Message, *, duration_ms: int = 0) -> Answer:
         output_tokens=int(usage.output_tokens),
         cache_read_tokens=int(usage.cache_read_input_tokens or 0),
         cache_write_tokens=int(usage.cache_creation_input_tokens or 0),
-        duration_ms=duration_ms,
     )
 
 

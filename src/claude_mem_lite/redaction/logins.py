@@ -47,12 +47,8 @@ def find_logins(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[
 
     `signs` are those of logins that stand in it.
     """
-    yield from _login_passwords(text, low, signs, looks)
-    yield from _options(text, low, signs, looks)
-    yield from _literals(text, low, signs, looks)
-    yield from _auths(text, low, signs, looks)
-    yield from _piped(text, low, signs, looks)
-    yield from _cookies(text, low, signs, looks)
+    for find in (_login_passwords, _options, _literals, _auths, _piped, _cookies):
+        yield from find(text, low, signs, looks)
 
 
 def _login_passwords(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:

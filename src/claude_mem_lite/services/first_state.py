@@ -86,7 +86,7 @@ def _look_at_settings(path: str) -> Note:
     if json.loads(text):
         return {"empty": hook_table.empty_parts(text)}
     if text == hook_table.read(path):
-        return {"whole": _text(path)}
+        return {"whole": hook_table.read_file(path) if os.path.exists(path) else None}
     return {key: value for key, value in _notes().get(path, {}).items() if key == "whole"}
 
 
@@ -95,11 +95,6 @@ def _keep(path: str, found: Note) -> None:
     folders = [*notes.get(path, {}).get("folders", ()), *_missing_folders(path)]
     config.ensure_folder(config.home())
     hook_table.write(_path(), json.dumps({**notes, path: {**found, "folders": folders}}))
-
-
-def _text(path: str) -> str | None:
-    """Return a file's text, None where there is none."""
-    return hook_table.read_file(path) if os.path.exists(path) else None
 
 
 def _missing_folders(path: str) -> list[str]:
