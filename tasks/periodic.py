@@ -30,16 +30,16 @@ def requeue() -> None:
 
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
-def summarize_idle(now: dt.datetime | None = None) -> None:
+def summarize_idle() -> None:
     """Have the sessions summarized that have been silent for two minutes."""
     from claude_mem_lite.storage import queries
 
-    for session_id in queries.sessions_to_summarize(idle_since=_stamp(now, IDLE)):
+    for session_id in queries.sessions_to_summarize(idle_since=_ago(IDLE)):
         summarize(session_id)
 
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
-def rewrite_waiting(now: dt.datetime | None = None) -> None:
+def rewrite_waiting() -> None:
     """Go on with what waits for Claude, and have it tell the sessions that fell silent; only with a key."""
     from claude_mem_lite.storage import rewrites
 
@@ -47,7 +47,7 @@ def rewrite_waiting(now: dt.datetime | None = None) -> None:
     if chosen.credential is None:
         return
     if chosen.summaries:
-        silent = rewrites.outdated_sessions(after=_stamp(now, FORGOTTEN), before=_stamp(now, SILENT))
+        silent = rewrites.outdated_sessions(after=_ago(FORGOTTEN), before=_ago(SILENT))
         for session_id in silent:
             rewrites.want_retelling(session_id)
     rewrite_in(0)
@@ -74,12 +74,12 @@ def look_after() -> None:
 
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
-def look_at_trees(now: dt.datetime | None = None) -> None:
+def look_at_trees() -> None:
     """Ask work trees in which another commit was checked out what has become of what sessions stated."""
     from claude_mem_lite.distill.looks import look_again
     from claude_mem_lite.storage import timeline
 
-    for last in timeline.last_events(since=_stamp(now, WORKED_IN)):
+    for last in timeline.last_events(since=_ago(WORKED_IN)):
         look_again(last)
 
 
@@ -104,6 +104,6 @@ def prune(now: dt.datetime | None = None) -> None:
             log.warning("%s: again in an hour", problem)
 
 
-def _stamp(now: dt.datetime | None, ago: dt.timedelta) -> str:
-    """Return a time before `now` as the databases write it."""
-    return inbox.utc_text(((now or dt.datetime.now(dt.UTC)) - ago).timestamp())
+def _ago(time: dt.timedelta) -> str:
+    """Return the moment so long ago, as the databases write it."""
+    return inbox.utc_text((dt.datetime.now(dt.UTC) - time).timestamp())

@@ -70,7 +70,7 @@ def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
 def test_up_waits_for_services_that_end(services: Path) -> None:
     """While supervisord ends it refuses everything: up waits for that, then starts all anew."""
     before = {program.pid for program in process_states.programs()}
-    supervise.tell("shutdown")
+    process_states.ask("shutdown")
 
     done = claude_mem("up")
 

@@ -72,7 +72,7 @@ class Index:
             record = embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
         except ClaudeMemError:
             return LATER_S
-        if record.key and embeddings.count_by_model().get(record.key) and vectors.is_gone(record.key):
+        if record.key and embeddings.count_by_model().get(record.key) and record.key not in vectors.models():
             self._start_anew(f"{config.lance_dir()} has none of {record.key}")
         if record.key and not self._pending(record.key):
             self._drop_others(record.key, record.dimension)
@@ -129,7 +129,7 @@ class Index:
     def _drop_others(self, key: str, dimension: int) -> None:
         """Forget the vectors of the models before this one, which has all of its own."""
         spare = turns.in_the_making()
-        if vectors.has_others(key, spare=spare):
+        if vectors.models() - {key, spare}:
             self._open(key, dimension).drop_others(spare=spare)
             log.info("dropped the vectors of all models but %s", key)
 

@@ -163,9 +163,9 @@ class Vectors:
             made_at, changes = file.execute("SELECT made_at, changes FROM state").fetchone()
             return int(made_at), int(changes)
 
-    def count(self, kind: Kind, project_dir: str | None = None) -> int:
-        """Return how many vectors of a kind a project has (None: all together)."""
-        where, values = self._scope(kind, project_dir)
+    def count(self, kind: Kind) -> int:
+        """Return how many vectors of a kind there are."""
+        where, values = self._scope(kind, None)
         with _open("count the vectors") as file:
             return int(file.execute(f"SELECT count(*) FROM vectors WHERE {where}", values).fetchone()[0])
 
@@ -252,16 +252,6 @@ def models() -> set[str]:
         while row := file.execute("SELECT min(model) FROM vectors WHERE model > ?", (last,)).fetchone()[0]:
             found.add(last := row)
     return found
-
-
-def has_others(key: str, *, spare: str = "") -> bool:
-    """Tell whether `drop_others` would delete anything. Raises: VectorsError."""
-    return bool(models() - {key, spare})
-
-
-def is_gone(key: str) -> bool:
-    """Tell whether a model has no vector at all. Raises: VectorsError."""
-    return key not in models()
 
 
 def path() -> str:

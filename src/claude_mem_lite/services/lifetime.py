@@ -7,7 +7,7 @@ import time
 
 from claude_mem_lite import installed, settings
 from claude_mem_lite.capture import client, inbox
-from claude_mem_lite.services import agents, instance, supervise
+from claude_mem_lite.services import agents, instance, process_states
 from claude_mem_lite.services.programs import NAMES
 from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, migrations, queries
@@ -21,25 +21,25 @@ def look(*, now: float | None = None) -> str:
     """Stop the services when nobody needs them, start them anew after an upgrade; return which, "" for none.
 
     They stop, too, when a newer version has changed the schema under them. Only supervisord is told to stop:
-    launchd and systemd were chosen to keep them running.
+    launchd and systemd were chosen to keep them running. Nobody waits: this process is among what ends.
     """
     now = time.time() if now is None else now
     kind = agents.installed()
     if installed.is_changed():
         log.info("the package has changed: the services start anew")
         if kind is None:
-            supervise.tell("restart" if installed.stamp() else "shutdown")
+            process_states.ask("restart" if installed.stamp() else "shutdown")
         else:
             for name in reversed(NAMES):
                 _terminate(name)
         return "restart"
     if kind is None and migrations.schema() > len(migrations.MIGRATIONS):
         log.error("another installation has changed the schema: these services know nothing of it, and stop")
-        supervise.tell("shutdown")
+        process_states.ask("shutdown")
         return "stop"
     if kind is None and is_idle(settings.load(), now=now):
         log.info("nobody has needed the services: they stop until the next session")
-        supervise.tell("shutdown")
+        process_states.ask("shutdown")
         return "stop"
     return ""
 

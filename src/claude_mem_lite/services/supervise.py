@@ -129,11 +129,6 @@ def down() -> bool:
     return True
 
 
-def tell(method: str) -> None:
-    """Have supervisord "shutdown" or "restart", and wait for nothing: who asks may be among what ends."""
-    process_states.ask(method)
-
-
 @contextmanager
 def paused() -> Iterator[list[str]]:
     """Have no service at work for a while, and nobody start one.

@@ -64,7 +64,7 @@ def _look_at_vectors(found: Found) -> None:
     except ClaudeMemError:  # search is by full text alone
         return
     try:
-        if vectors.is_gone(record.key):
+        if record.key not in vectors.models():
             found.missing = embeddings.count_by_model().get(record.key, 0)
             embeddings.forget_vectors()
             return

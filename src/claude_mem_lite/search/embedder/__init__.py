@@ -11,7 +11,6 @@ import os
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.kinds import Type
 from claude_mem_lite.search.embedder import records, weights
 from claude_mem_lite.search.embedder.records import ModelRecord, download, find, resolve
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 # on Linux and macOS, with an identifier of the machine in ~/.cache. Source: its docs/Privacy.md.
 os.environ |= {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
 
-__all__ = ["ModelRecord", "Type", "download", "find", "load", "resolve"]
+__all__ = ["ModelRecord", "download", "find", "load", "resolve"]
 
 
 def load(record: ModelRecord) -> Embedder:

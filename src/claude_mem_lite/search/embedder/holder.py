@@ -34,12 +34,10 @@ class Holder:
         choose: Callable[[], ModelRecord],
         *,
         load: Callable[[ModelRecord], Embedder] = load_model,
-        idle_s: float = IDLE_S,
     ) -> None:
         self.problem = ""
         self._choose = choose
         self._load_model = load
-        self._idle_s = idle_s
         self._embedder: Embedder | None = None
         self._loader: threading.Thread | None = None
         self._used_at = 0.0
@@ -67,14 +65,14 @@ class Holder:
             loader.join(timeout_s)
 
     def unload_if_idle(self, now: float) -> bool:
-        """Drop an embedder that nobody has asked for in `idle_s` seconds; tell whether there was one."""
+        """Drop an embedder that nobody has asked for in `IDLE_S` seconds; tell whether there was one."""
         with self._lock:
-            if self._embedder is None or now - self._used_at < self._idle_s:
+            if self._embedder is None or now - self._used_at < IDLE_S:
                 return False
             name = self._embedder.record.name
             self._embedder = None
         memory.give_back()
-        log.info("unloaded %s after %.0f idle minutes", name, self._idle_s / 60)
+        log.info("unloaded %s after %.0f idle minutes", name, IDLE_S / 60)
         return True
 
     def drop(self) -> None:
