@@ -260,9 +260,13 @@ def certificates() -> ssl.SSLContext:
 def fake(
     memory: Path, certificates: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[FakeMessages]:
-    """Serve a Messages API that answers well, and have the user agree to it and to the key."""
+    """Serve a Messages API that answers well, and have the user agree to it and to the key.
+
+    A server that hangs is waited for as short as a busy machine allows.
+    """
     from support.claudes_words import KEY, consent, words_about
 
+    monkeypatch.setattr("claude_mem_lite.claude.api.TIMEOUT_S", 5)
     monkeypatch.setattr(ssl, "create_default_context", lambda *_, **__: certificates)
 
     served = FakeMessages()

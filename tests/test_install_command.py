@@ -30,9 +30,13 @@ def put_client(folder: Path, script: str) -> None:
     client.chmod(0o755)
 
 
-def test_install_takes_out_an_event_that_the_client_does_not_know(claude_settings: Path) -> None:
-    """Going back to an older client takes the newer event out of the settings."""
-    install.install(client_version="2.1.50")
+@pytest.mark.process
+def test_install_takes_out_an_event_that_the_client_does_not_know(
+    tmp_path: Path, claude_settings: Path
+) -> None:
+    """Going back to an older client takes the newer event out; a version that is given counts alone."""
+    put_client(tmp_path, "echo '2.1.50 (Claude Code)'")
+    install.install()
 
     done = install.install(client_version="2.1.49")
 
@@ -69,13 +73,10 @@ def test_install_refuses_what_is_no_version(claude: Path, version: str) -> None:
     ("script", "expected"),
     [
         ("echo '2.1.49 (Claude Code)'", OLD),
-        ("echo '2.1.50 (Claude Code)'", tuple(OURS)),
         ("echo '2.1.80 (Claude Code)'", NEW),
         ('test "$1" = --version && echo "2.0.1 (Claude Code)"', OLD),
         ("echo 2.1.49 >&2; exit 1", tuple(OURS)),
-        ("echo usage: claude", tuple(OURS)),
         ("printf '\xff\xfe'", tuple(OURS)),
-        ("kill -9 $$", tuple(OURS)),
     ],
 )
 def test_install_asks_the_client_for_its_version(
@@ -88,15 +89,6 @@ def test_install_asks_the_client_for_its_version(
 
     assert done.events == expected
     assert tuple(json.loads(claude_settings.read_bytes())["hooks"]) == expected
-
-
-def test_a_given_version_counts_instead_of_the_clients(tmp_path: Path, claude_settings: Path) -> None:
-    """Who names a version is not asked again."""
-    put_client(tmp_path, "echo '2.1.50 (Claude Code)'")
-
-    install.install(client_version="2.1.49")
-
-    assert tuple(json.loads(claude_settings.read_bytes())["hooks"]) == OLD
 
 
 def test_the_command_reaches_the_interpreter_through_a_shell(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.processes import wait_until
 
 from claude_mem_lite.kinds import Kind
 from claude_mem_lite.search import lance, nearest, vectors
@@ -113,7 +112,6 @@ def test_what_another_process_writes_is_seen(views: Views) -> None:
     before = seen(views), seen(views, "/q"), seen(views, None)
 
     write_elsewhere("d /p 4", "a /p 5", "e /q 6", "d /p 7")
-    wait_until(lambda: len(seen(views)) == 4 and seen(views)["d"] == 7)
 
     assert before == ({"a": 1, "b": 2, "c": 3}, {}, {"a": 1, "b": 2, "c": 3})
     assert seen(views) == {"a": 5, "b": 2, "c": 3, "d": 7}
@@ -126,7 +124,6 @@ def test_the_mean_follows_the_rows(writer: Vectors, views: Views) -> None:
     seen(views)
 
     write(writer, ("a", "/p", 5), ("d", "/p", 6))
-    wait_until(lambda: len(seen(views)) == 4)
 
     view = look(views, "observation", "/p")
     assert view is not None
@@ -141,14 +138,13 @@ def test_many_small_writes_lose_nothing(writer: Vectors, views: Views) -> None:
             seen(views)
     newest = {f"n{number % 7}": number for number in range(ROWS)}
 
-    assert wait_until(lambda: (now := seen(views)) == dict(a=1, b=2, c=3, **newest) and now)
+    assert seen(views) == dict(a=1, b=2, c=3, **newest)
 
 
 def test_a_view_without_changes_is_read_once(writer: Vectors, views: Views) -> None:
     """The same object is given again, until something is written."""
     first, again = look(views, "observation", "/p"), look(views, "observation", "/p")
     write(writer, ("d", "/p", 4))
-    wait_until(lambda: len(seen(views)) == 4)
 
     assert first is again
     assert first is not None
@@ -157,21 +153,14 @@ def test_a_view_without_changes_is_read_once(writer: Vectors, views: Views) -> N
 
 
 def test_tables_that_are_thrown_away_are_forgotten(writer: Vectors, views: Views) -> None:
-    """A deleted folder is no rows or an error of ours, never old rows; made anew, its rows are seen."""
+    """A deleted folder is no rows; made anew, its rows are seen."""
     seen(views)
 
     vectors.discard()
-    wait_until(lambda: _is_gone(views))
+    gone = seen(views)
     write(Vectors(KEY, DIMENSION), ("z", "/p", 9))
 
-    assert wait_until(lambda: not _is_gone(anew := Views(Vectors(KEY, DIMENSION))) and seen(anew)) == {"z": 9}
-
-
-def _is_gone(views: Views) -> bool:
-    try:
-        return seen(views) == {}
-    except vectors.VectorsError:
-        return True
+    assert (gone, seen(views)) == ({}, {"z": 9})
 
 
 def test_a_table_made_anew_between_two_looks_is_seen(writer: Vectors, views: Views) -> None:
@@ -182,13 +171,7 @@ def test_a_table_made_anew_between_two_looks_is_seen(writer: Vectors, views: Vie
     vectors.discard()
     write_elsewhere("a /p 11", "b /p 12", "c /p 13", "d /p 14")
 
-    def now() -> dict[str, bytes]:
-        try:
-            return seen(views)
-        except vectors.VectorsError:
-            return {}
-
-    assert wait_until(lambda: now() == {"a": 11, "b": 12, "c": 13, "d": 14})
+    assert seen(views) == {"a": 11, "b": 12, "c": 13, "d": 14}
 
 
 def test_deleted_rows_are_gone_from_a_view(writer: Vectors, views: Views) -> None:
@@ -321,7 +304,6 @@ def test_what_was_used_longest_ago_is_forgotten(
         write(writer, *[(f"{project}{number}", project, number) for number in range(3)])
     row_bytes = DIMENSION
     monkeypatch.setattr(nearest, "KEEP_BYTES", 7 * row_bytes)
-    wait_until(lambda: look(views, "observation", "/r"))
 
     first = look(views, "observation", "/p")
     look(views, "observation", "/q")

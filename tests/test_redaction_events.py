@@ -58,18 +58,6 @@ def test_what_is_private_goes_from_what_is_said_to_tools(tool: str, fields: dict
         assert ("WORDS" in kept, "[redacted: private]" in kept) == (False, True)
 
 
-def test_a_secret_goes_wherever_it_stands_again() -> None:
-    """What was found secret by its name in one field is taken out of every other."""
-    text = event(
-        tool_input={"command": f"printf '%s' {RANDOM}"}, tool_response={"stdout": f"API_TOKEN={RANDOM}"}
-    )
-
-    kept = json.loads(scrub(text))
-
-    assert kept["tool_input"] == {"command": "printf '%s' [redacted: token]"}
-    assert kept["tool_response"] == {"stdout": "API_TOKEN=[redacted: token]"}
-
-
 @pytest.mark.parametrize(("path", "ignored"), CASES["content"])
 def test_the_content_of_an_ignored_file_goes(path: str, ignored: bool) -> None:  # noqa: FBT001
     """Reading or writing such a file keeps its name only; any other file keeps its content."""

@@ -26,7 +26,7 @@ from support.claudes_words import (
 from support.fake_messages import FakeMessages, Fault
 
 from claude_mem_lite import settings, settings_file
-from claude_mem_lite.claude import api, cost, prompts, rewrite
+from claude_mem_lite.claude import cost, prompts, rewrite
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.storage import ledger, models, queries
 
@@ -61,12 +61,6 @@ def test_the_request_is_structured_and_bears_the_key_in_its_header_alone(fake: F
     assert request.body["system"] == [{"type": "text", "text": prompts.OBSERVATIONS}]
     assert KEY in json.dumps(request.headers)
     assert KEY not in json.dumps(request.body)
-
-
-@pytest.fixture(autouse=True)
-def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for a server that hangs as short as a busy machine allows."""
-    monkeypatch.setattr(api, "TIMEOUT_S", 5)
 
 
 def test_captures_that_wait_together_share_a_call(fake: FakeMessages) -> None:

@@ -22,15 +22,8 @@ from support.claudes_words import (
 from support.fake_messages import FakeMessages, Fault
 
 from claude_mem_lite import keys, settings, settings_file
-from claude_mem_lite.claude import api, circuit_breaker, rewrite
+from claude_mem_lite.claude import circuit_breaker, rewrite
 from claude_mem_lite.storage import facts, ledger
-
-
-@pytest.fixture(autouse=True)
-def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for a server that hangs as short as a busy machine allows."""
-    monkeypatch.setattr(api, "TIMEOUT_S", 5)
-
 
 FAULTS = cases.load("api_faults")
 
