@@ -44,7 +44,7 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
             from claude_mem_lite.hooks import start
 
             start.start_services()
-        return _without_web(fields, project_dir) if printed is None else printed
+        return _without_web(fields, started, project_dir) if printed is None else printed
 
     return answer
 
@@ -61,7 +61,7 @@ def _keeps_blocks() -> bool:
     return len(sys.argv) > 1 or "AI_AGENT" in os.environ or "CLAUDE_CODE_SESSION_ID" in os.environ
 
 
-def _without_web(fields: dict[str, str], project_dir: str) -> bytes:
+def _without_web(fields: dict[str, str], started: dict[str, str], project_dir: str) -> bytes:
     """Return the session index; a note of it has the first prompt bring the whole block."""
     import os
     import time
@@ -79,10 +79,10 @@ def _without_web(fields: dict[str, str], project_dir: str) -> bytes:
         "ids": ids,
         "tokens": round(len(block) / 3.5),
         "at": time.time(),
+        "source": started.get("source", "startup"),
     }
-    note["source"] = fields["source"] if fields["source"] in _SOURCES else "startup"
-    if fields["source"] == "fork" and fields["idle_s"]:
-        note["idle_s"] = float(fields["idle_s"])
+    if "idle_s" in started:
+        note["idle_s"] = float(started["idle_s"])
     helper.note(fields["session_id"], note)
     return helper.printed(block, fields["event_name"])
 

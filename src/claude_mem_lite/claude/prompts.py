@@ -260,7 +260,7 @@ class WrittenJudgement(_Written):
     reason: _Clean | None
 
 
-_WrittenT = TypeVar("_WrittenT", bound=_Written)
+WrittenT = TypeVar("WrittenT", bound=_Written)
 
 
 class Transcript:
@@ -317,33 +317,17 @@ def parse_session(text: str) -> Told | None:
     return None
 
 
-def parse_calls(text: str) -> list[WrittenCall] | None:
-    """Return what an answer says of calls; None for an answer that is none."""
-    found = _first(WrittenCalls, text)
-    return found.calls if found else None
+def parsed(model: type[WrittenT], text: str) -> WrittenT | None:
+    """Return the first valid object of an answer; None for an answer that has none."""
+    valid = (_validated(model, value) for value in _objects(text))
+    return next((written for written in valid if written is not None), None)
 
 
-def parse_questions(text: str) -> list[str] | None:
-    """Return the questions in an answer, maybe none; None for an answer that is none."""
-    found = _first(WrittenQuestions, text)
-    return found.questions if found else None
-
-
-def parse_judgement(text: str) -> WrittenJudgement | None:
-    """Return the judgement in an answer, or None."""
-    return _first(WrittenJudgement, text)
-
-
-def _items(model: type[_WrittenT], values: object) -> list[_WrittenT] | None:
+def _items(model: type[WrittenT], values: object) -> list[WrittenT] | None:
     """Return those of a list that are valid; None for what is no list."""
     if not isinstance(values, list):
         return None
     return [written for value in values if (written := _validated(model, value)) is not None]
-
-
-def _first(model: type[_WrittenT], text: str) -> _WrittenT | None:
-    valid = (_validated(model, value) for value in _objects(text))
-    return next((written for written in valid if written is not None), None)
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -362,7 +346,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         at = text.find("{", end)
 
 
-def _validated(model: type[_WrittenT], value: object) -> _WrittenT | None:
+def _validated(model: type[WrittenT], value: object) -> WrittenT | None:
     try:
         return model.model_validate(value)
     except ValidationError:

@@ -59,9 +59,8 @@ def ask(request: Request, settings: Settings, *, now: float, more: bool = False)
         StoppedError: there was no call, or none came through.
     """
     worst_usd = requests.worst_usd(request, settings.price)
-    if worst_usd > cost.left_today(settings, now=now):
-        raise StoppedError(stop_for_budget(settings, now=now))
-    if settings.via == "cli" and cost.tokens_today(now=now) >= settings.daily_tokens:
+    has_tokens = settings.via != "cli" or cost.tokens_today(now=now) < settings.daily_tokens
+    if worst_usd > cost.left_today(settings, now=now) or not has_tokens:
         raise StoppedError(stop_for_budget(settings, now=now))
     recently = ledger.has_called(since=inbox.utc_text(now - api.CACHED_S))
     entry_id = ledger.reserve(worst_usd, now=now)

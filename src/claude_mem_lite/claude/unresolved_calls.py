@@ -115,8 +115,8 @@ def _ask(  # noqa: PLR0913  (what is asked, of what, and when)
     with facts.transaction():
         request_cycle.enter("calls", answer, settings, now=now, session_id=session_id, entry_id=entry_id)
         _note(project_dir, functions)  # whatever the answer is worth: it was paid for
-        found = prompts.parse_calls(answer.text)
-        _store(project_dir, found or (), calls)
+        found = prompts.parsed(prompts.WrittenCalls, answer.text)
+        _store(project_dir, found.calls if found else (), calls)
     if answer.stop_reason == api.REFUSAL:
         return request_cycle.declined(now=now)
     return request_cycle.answered(Step(PACE_S, written=int(found is not None)), now=now)

@@ -4,17 +4,16 @@ An answer counts only with a quote that stands in the observation. The judge hea
 observation nor how long that took.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from claude_mem_lite.claude import prompts
 from claude_mem_lite.claude.api import Request
+from claude_mem_lite.claude.prompts import WrittenT
 from claude_mem_lite.evals import scores
 from claude_mem_lite.evals.calls import Caller
 from claude_mem_lite.text import clip
-
-T = TypeVar("T")
 
 # A useless answer is asked for once more.
 MAX_TRIES = 2
@@ -53,20 +52,20 @@ class Judge:
 
     def questions(self, raw: str, *, session_id: str) -> list[str] | None:
         """Return up to five questions about raw events."""
-        found = self._ask(about(raw), prompts.parse_questions, session_id)
-        return found and found[: scores.MAX_QUESTIONS]
+        found = self._ask(about(raw), prompts.WrittenQuestions, session_id)
+        return found.questions[: scores.MAX_QUESTIONS] if found else None
 
     def judge(self, told: str, questions: Sequence[str], *, session_id: str) -> Verdict | None:
         """Return what of the questions an observation answers, and whether it says why."""
-        found = self._ask(judgement(told, questions), prompts.parse_judgement, session_id)
+        found = self._ask(judgement(told, questions), prompts.WrittenJudgement, session_id)
         return None if found is None else verdict(found, told, len(questions))
 
-    def _ask(self, request: Request, parse: Callable[[str], T | None], session_id: str) -> T | None:
+    def _ask(self, request: Request, answer: type[WrittenT], session_id: str) -> WrittenT | None:
         for _ in range(MAX_TRIES):
-            answer = self.caller.ask(request, model=self.model, session_id=session_id)
-            if answer is None:
+            told = self.caller.ask(request, model=self.model, session_id=session_id)
+            if told is None:
                 return None
-            found = parse(answer.text)
+            found = prompts.parsed(answer, told.text)
             if found is not None:
                 return found
         self.caller.turned_down["the judge's answer cannot be used"] += 1
