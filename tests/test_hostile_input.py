@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 from pathlib import Path
@@ -18,7 +19,6 @@ from claude_mem_lite.hooks import event as hook_event
 from claude_mem_lite.hooks import other_client
 from claude_mem_lite.services import install, other_clients
 
-HOOKS = sorted({event["hook"] for event in install.hook_events().values()})
 KEYS = (
     "session_id", "hook_event_name", "tool_name", "tool_input", "tool_response", "prompt", "source", "error",
     "last_assistant_message", "agent_type", "stop_hook_active", "cwd", "command", "file_path", "content",
@@ -68,41 +68,6 @@ def only_ours(home: Path) -> bool:
     return names <= OURS | {f"hooks.jsonl.{inbox.utc_now()[:10]}"}
 
 
-def valid_output(output: bytes) -> bool:
-    """Tell whether Claude Code understands what a hook printed."""
-    if not output:
-        return True
-    printed: dict[str, Any] = json.loads(output)
-    inner = printed["hookSpecificOutput"]
-    return list(printed) == ["hookSpecificOutput"] and set(inner) == {"hookEventName", "additionalContext"}
-
-
-@pytest.mark.parametrize("hook", HOOKS)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(raw=inputs)
-def test_no_input_disturbs_a_hook(home: Path, hook: str, raw: bytes) -> None:
-    """Six hooks with 100 inputs each answer with valid protocol or nothing, and never raise."""
-    ask = getattr(importlib.import_module(f"claude_mem_lite.hooks.{hook}"), "ask", None)
-
-    output = hook_event.respond(raw, ask)
-
-    assert valid_output(output)
-    assert only_ours(home)
-
-
-@pytest.mark.parametrize("hook", HOOKS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(raw=inputs)
-def test_no_input_disturbs_a_hook_process(home: Path, tmp_path: Path, hook: str, raw: bytes) -> None:
-    """Six hooks as processes, 25 inputs each: exit 0, silent on stderr, only the data directory touched."""
-    done = run_hook(hook, raw, project_dir=str(tmp_path))
-
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert valid_output(done.stdout)
-    assert list(tmp_path.iterdir()) == []
-    assert only_ours(home)
-
-
 def test_a_hundred_megabytes_are_taken(home: Path) -> None:
     """An event of 100 MB is stored within its cap."""
     event = {
@@ -119,12 +84,9 @@ def test_a_hundred_megabytes_are_taken(home: Path) -> None:
 
 
 # Each client's inputs, spread over its hooks; so many of them are sent to processes.
-INPUTS, TO_PROCESSES = 1_000, 60
-HOOKS_OF = sorted({
-    (name, entry["hook"])
-    for name, client in other_clients.CLIENTS.items()
-    for entry in client.events.values()
-})  # fmt: skip
+INPUTS, TO_PROCESSES = 1_000, 100
+EVENTS_OF = {"": install.hook_events(), **{name: each.events for name, each in other_clients.CLIENTS.items()}}
+HOOKS_OF = sorted({(name, entry["hook"]) for name, of in EVENTS_OF.items() for entry in of.values()})
 PATCH = st.lists(
     st.sampled_from([
         "*** Begin Patch", "*** End Patch", "*** Add File: ", "*** Add File: /etc/x", "*** End of File",
@@ -150,7 +112,9 @@ TOOLS = st.sampled_from([
 
 
 def payloads(client: str) -> Any:
-    """Return what a client could send, and what it could not."""
+    """Return what a client ("": Claude Code) could send, and what it could not."""
+    if not client:
+        return inputs
     names = [*other_clients.CLIENTS[client].events, "Nonsense", ""]
     known = {"hook_event_name": st.sampled_from(names), "tool_name": TOOLS | values}
     told = st.fixed_dictionaries(known, optional=LIKELY).map(lambda said: json.dumps(said).encode())
@@ -163,10 +127,9 @@ def valid(output: bytes, client: str) -> bool:
         return True
     printed = json.loads(output)
     inner = printed["hookSpecificOutput"]
-    known = clients.module(client)
-    assert known is not None
     is_ours = list(printed) == ["hookSpecificOutput"] and set(inner) == {"hookEventName", "additionalContext"}
-    return is_ours and inner["hookEventName"] in known.ANSWERS
+    known = clients.module(client)
+    return is_ours and (known is None or inner["hookEventName"] in known.ANSWERS)
 
 
 @pytest.mark.parametrize(("client", "hook"), HOOKS_OF)
@@ -181,10 +144,12 @@ def test_no_payload_disturbs_a_hook(home: Path, client: str, hook: str) -> None:
     @settings(max_examples=INPUTS // of_client + 1, deadline=None, suppress_health_check=list(HealthCheck))
     @given(raw=payloads(client))
     def disturb(raw: bytes) -> None:
-        try:
-            output = other_client.respond(client, raw, handle, 4.0)
-        except (ValueError, RecursionError):  # what is no JSON; `event.end` logs it
-            output = b""
+        output = b""
+        if not client:
+            output = hook_event.respond(raw, ask)
+        else:
+            with contextlib.suppress(ValueError, RecursionError):  # what is no JSON; `event.end` logs it
+                output = other_client.respond(client, raw, handle, 4.0)
         assert valid(output, client)
         assert only_ours(home)
 
