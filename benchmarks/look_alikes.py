@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Fill = Callable[[Random], str]
 
-_DIGITS, _UPPER, _LOWER = string.digits, string.ascii_uppercase, string.ascii_lowercase
+_DIGITS = string.digits
 _ALNUM, _HEX = string.ascii_letters + _DIGITS, "0123456789abcdef"
 _STEMS = (
     "order",

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 Body = dict[str, Any]
 Kind = Literal[
-    "", "status", "hang", "delay", "drop", "truncate", "not_json", "html", "html_200",
+    "", "status", "hang", "drop", "truncate", "not_json", "html", "html_200",
     "prose", "fenced", "wrong_schema", "max_tokens", "refusal", "empty",
 ]  # fmt: skip
 ERROR_TYPES = {
@@ -38,15 +38,14 @@ class Fault:
     """What goes wrong, and at which requests: without a selector at all, else where each one holds."""
 
     kind: Kind
-    status: int = 0  # of status (else 500) and html (else 502)
+    status: int = 0  # of status, else 500
     retry_after: float | None = None  # seconds, of status
     body: Body | None = None  # of status, in place of the usual error
-    seconds: float = 0  # of hang and delay
+    seconds: float = 0  # of hang
     length: int = 20  # bytes that truncate lets through
     json: Any = None  # of wrong_schema
     # Selectors. The ordinals start at 1 and count the requests to /v1/messages since the fake was made.
     first: int | None = None
-    after: int | None = None
     nth: tuple[int, ...] = ()
     match: str = ""
 
@@ -58,7 +57,6 @@ class Fault:
         """Return whether every selector holds."""
         return (
             (self.first is None or ordinal <= self.first)
-            and (self.after is None or ordinal > self.after)
             and (not self.nth or ordinal in self.nth)
             and re.search(self.match, raw) is not None
         )
@@ -150,9 +148,7 @@ class FakeMessages:
         reply = _json(message)
         if body.get("stream"):
             reply = Reply(_stream(message), content_type="text/event-stream")
-        if fault.kind == "truncate":
-            return replace(reply, sent=fault.length)
-        return replace(reply, delay_s=fault.seconds)
+        return replace(reply, sent=fault.length) if fault.kind == "truncate" else reply
 
     def _post(self, path: str, body: Body, headers: dict[str, str]) -> Reply:
         if path == f"{MESSAGES}/count_tokens":
@@ -330,7 +326,7 @@ def _in_place_of_an_answer(fault: Fault) -> Reply | None:
         "hang": Reply(status=0, delay_s=fault.seconds),
         "drop": Reply(status=0),
         "not_json": Reply(b'{"id": "msg_1", "type": "message", "content": [{'),
-        "html": Reply(PAGE % ((b"Bad Gateway",) * 2), fault.status or 502, "text/html"),
+        "html": Reply(PAGE % ((b"Bad Gateway",) * 2), 502, "text/html"),
         "html_200": Reply(PAGE % ((b"Sign in to this network",) * 2), content_type="text/html"),
     }.get(fault.kind)
 
