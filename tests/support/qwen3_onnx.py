@@ -1,10 +1,9 @@
-"""Writes the Qwen3 decoder as an ONNX file of any size, with the inputs and outputs of Transformers.js."""
+"""Writes a tiny Qwen3 decoder as an ONNX file, with the inputs and outputs of Transformers.js."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,73 +14,60 @@ from onnx import TensorProto, helper, numpy_helper
 Weights = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The sizes of a decoder; the default is that of the tiny model of `tiny_qwen3`."""
-
-    vocabulary: int = 1_024
-    hidden: int = 64
-    inner: int = 128
-    layers: int = 2
-    heads: int = 4
-    cache_heads: int = 2
-    head: int = 16
-    theta: float = 10_000.0
+# The sizes of the tiny model of `tiny_qwen3`.
+VOCABULARY, HIDDEN, INNER, LAYERS = 1_024, 64, 128, 2
+HEADS, CACHE_HEADS, HEAD, THETA = 4, 2, 16, 10_000.0
 
 
-REAL = Shape(151_669, 1_024, 3_072, 28, 16, 8, 128, 1e6)  # Qwen3-Embedding-0.6B
-
-
-def random_weights(shape: Shape, *, std: float = 0.2, seed: int = 7) -> dict[str, Any]:
+def random_weights() -> dict[str, Any]:
     """Return weights under the names that transformers gives them."""
-    random = np.random.default_rng(seed)
-    queries, keys = shape.heads * shape.head, shape.cache_heads * shape.head
+    random = np.random.default_rng(7)
+    queries, keys = HEADS * HEAD, CACHE_HEADS * HEAD
 
     def matrix(rows: int, columns: int) -> Any:
-        return random.standard_normal((rows, columns), np.float32) * np.float32(std)
+        return random.standard_normal((rows, columns), np.float32) * np.float32(0.2)
 
     found = {
-        "embed_tokens.weight": matrix(shape.vocabulary, shape.hidden),
-        "norm.weight": _ones(shape.hidden),
+        "embed_tokens.weight": matrix(VOCABULARY, HIDDEN),
+        "norm.weight": _ones(HIDDEN),
     }
-    for layer in range(shape.layers):
+    for layer in range(LAYERS):
         found |= {
             f"layers.{layer}.{name}.weight": value
             for name, value in (
-                ("input_layernorm", _ones(shape.hidden)),
-                ("self_attn.q_proj", matrix(queries, shape.hidden)),
-                ("self_attn.k_proj", matrix(keys, shape.hidden)),
-                ("self_attn.v_proj", matrix(keys, shape.hidden)),
-                ("self_attn.o_proj", matrix(shape.hidden, queries)),
-                ("self_attn.q_norm", _ones(shape.head)),
-                ("self_attn.k_norm", _ones(shape.head)),
-                ("post_attention_layernorm", _ones(shape.hidden)),
-                ("mlp.gate_proj", matrix(shape.inner, shape.hidden)),
-                ("mlp.up_proj", matrix(shape.inner, shape.hidden)),
-                ("mlp.down_proj", matrix(shape.hidden, shape.inner)),
+                ("input_layernorm", _ones(HIDDEN)),
+                ("self_attn.q_proj", matrix(queries, HIDDEN)),
+                ("self_attn.k_proj", matrix(keys, HIDDEN)),
+                ("self_attn.v_proj", matrix(keys, HIDDEN)),
+                ("self_attn.o_proj", matrix(HIDDEN, queries)),
+                ("self_attn.q_norm", _ones(HEAD)),
+                ("self_attn.k_norm", _ones(HEAD)),
+                ("post_attention_layernorm", _ones(HIDDEN)),
+                ("mlp.gate_proj", matrix(INNER, HIDDEN)),
+                ("mlp.up_proj", matrix(INNER, HIDDEN)),
+                ("mlp.down_proj", matrix(HIDDEN, INNER)),
             )
         }
     return found
 
 
-def write(  # noqa: PLR0913  (a test names what it varies)
+def write(
     path: Path,
     weights: Weights,
-    shape: Shape = Shape(),
     *,
     int8: bool = False,
     output: str = "last_hidden_state",
     extra_input: str = "",
 ) -> Path:
     """Write the graph: int8 as onnxruntime quantizes it; `output` may be sentence_embedding."""
-    graph = _Graph(weights, shape, int8=int8)
+    graph = _Graph(weights, int8=int8)
     hidden = graph.decoder()
     if output == "sentence_embedding":  # of the last token
         hidden = graph.node("Gather", hidden, graph.constant(-1), axis=1)
     graph.nodes.append(helper.make_node("Identity", [hidden], [output]))
     tokens = ["batch_size", "sequence_length"]
-    cache = ["batch_size", shape.cache_heads, "past_sequence_length", shape.head]
-    present = [*cache[:2], "total_sequence_length", shape.head]
+    cache = ["batch_size", CACHE_HEADS, "past_sequence_length", HEAD]
+    present = [*cache[:2], "total_sequence_length", HEAD]
     inputs = [
         helper.make_tensor_value_info("input_ids", TensorProto.INT64, tokens),
         helper.make_tensor_value_info(
@@ -94,7 +80,7 @@ def write(  # noqa: PLR0913  (a test names what it varies)
         ),
         *([helper.make_tensor_value_info(extra_input, TensorProto.FLOAT, [1])] if extra_input else []),
     ]
-    sizes = [tokens[0], shape.hidden] if output == "sentence_embedding" else [*tokens, shape.hidden]
+    sizes = [tokens[0], HIDDEN] if output == "sentence_embedding" else [*tokens, HIDDEN]
     outputs = [
         helper.make_tensor_value_info(output, TensorProto.FLOAT, sizes),
         *(
@@ -112,11 +98,11 @@ def write(  # noqa: PLR0913  (a test names what it varies)
 class _Graph:
     """The nodes of a decoder; every method returns the name of what it computes."""
 
-    def __init__(self, weights: Weights, shape: Shape, *, int8: bool) -> None:
+    def __init__(self, weights: Weights, *, int8: bool) -> None:
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
-        self.caches = [f"{layer}.{part}" for layer in range(shape.layers) for part in ("key", "value")]
-        self._weights, self._shape, self._int8 = weights, shape, int8
+        self.caches = [f"{layer}.{part}" for layer in range(LAYERS) for part in ("key", "value")]
+        self._weights, self._int8 = weights, int8
         self._numbers = itertools.count()
 
     def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
@@ -135,7 +121,7 @@ class _Graph:
         """Add all of it, and return the hidden states: (batch, tokens, hidden)."""
         hidden = self._embedded()
         rotation, mask = self._rotation(), self._mask()
-        for layer in range(self._shape.layers):
+        for layer in range(LAYERS):
             name = f"layers.{layer}"
             normed = self._norm(hidden, f"{name}.input_layernorm")
             hidden = self.node("Add", hidden, self._attention(normed, layer, rotation, mask))
@@ -178,13 +164,11 @@ class _Graph:
         return self.node("Mul", self.node("Div", value, root), weight)
 
     def _attention(self, value: str, layer: int, rotation: tuple[str, str], mask: str) -> str:
-        shape, name = self._shape, f"layers.{layer}.self_attn"
-        group = shape.heads // shape.cache_heads
-        query = self._rotated(self._heads(value, f"{name}.q", shape.heads), rotation)
-        key = self._rotated(self._heads(value, f"{name}.k", shape.cache_heads), rotation)
-        found = self.node(
-            "Reshape", self._linear(value, f"{name}.v_proj"), self.constant([0, 0, -1, shape.head])
-        )
+        name = f"layers.{layer}.self_attn"
+        group = HEADS // CACHE_HEADS
+        query = self._rotated(self._heads(value, f"{name}.q", HEADS), rotation)
+        key = self._rotated(self._heads(value, f"{name}.k", CACHE_HEADS), rotation)
+        found = self.node("Reshape", self._linear(value, f"{name}.v_proj"), self.constant([0, 0, -1, HEAD]))
         found = self.node("Transpose", found, perm=[0, 2, 1, 3])
         for part, new in (("key", key), ("value", found)):
             whole = [f"past_key_values.{layer}.{part}", new]
@@ -192,32 +176,31 @@ class _Graph:
         axis = self.constant([2])
         key = self.node("Unsqueeze", f"present.{layer}.key", axis)
         found = self.node("Unsqueeze", f"present.{layer}.value", axis)
-        query = self.node("Reshape", query, self.constant([0, shape.cache_heads, group, -1, shape.head]))
+        query = self.node("Reshape", query, self.constant([0, CACHE_HEADS, group, -1, HEAD]))
         scores = self.node("MatMul", query, self.node("Transpose", key, perm=[0, 1, 2, 4, 3]))
-        scores = self.node("Mul", scores, self.constant(shape.head**-0.5, np.float32))
+        scores = self.node("Mul", scores, self.constant(HEAD**-0.5, np.float32))
         shares = self.node("Softmax", self.node("Add", scores, mask), axis=-1)
         mixed = self.node("MatMul", shares, found)
-        mixed = self.node("Reshape", mixed, self.constant([0, shape.heads, -1, shape.head]))
+        mixed = self.node("Reshape", mixed, self.constant([0, HEADS, -1, HEAD]))
         mixed = self.node("Transpose", mixed, perm=[0, 2, 1, 3])
-        mixed = self.node("Reshape", mixed, self.constant([0, 0, shape.heads * shape.head]))
+        mixed = self.node("Reshape", mixed, self.constant([0, 0, HEADS * HEAD]))
         return self._linear(mixed, f"{name}.o_proj")
 
     def _heads(self, value: str, name: str, heads: int) -> str:
-        split = self.constant([0, 0, heads, self._shape.head])
+        split = self.constant([0, 0, heads, HEAD])
         found = self.node("Reshape", self._linear(value, f"{name}_proj"), split)
         return self.node("Transpose", self._norm(found, f"{name}_norm"), perm=[0, 2, 1, 3])
 
     def _rotation(self) -> tuple[str, str]:
         """Return cosine and sine of each position: (batch, 1, tokens, head)."""
-        head = self._shape.head
-        frequencies = self._shape.theta ** -(np.arange(0, head, 2) / head)
+        frequencies = THETA ** -(np.arange(0, HEAD, 2) / HEAD)
         positions = self.node("Cast", "position_ids", to=TensorProto.FLOAT)
         positions = self.node("Unsqueeze", positions, self.constant([1, 3]))
         angles = self.node("Mul", positions, self.constant(np.tile(frequencies, 2), np.float32))
         return self.node("Cos", angles), self.node("Sin", angles)
 
     def _rotated(self, value: str, rotation: tuple[str, str]) -> str:
-        half = self._shape.head // 2
+        half = HEAD // 2
         ends = [self.constant([at]) for at in (0, half, 2 * half)]
         axis = self.constant([3])
         first = self.node("Slice", value, ends[0], ends[1], axis)
