@@ -72,10 +72,9 @@ def test_a_hook_stores_its_event_and_says_nothing(home: Path, name: str) -> None
             "last_assistant_message": "x",
         },
         {"stop_hook_active": True, "agent_type": "Explore", "hook_event_name": "SubagentStop"},
-        b'{"crons": [{"stop_hook_active": false}], "hook_event_name" :\t"Stop", "stop_hook_active" : true}',
     ],
 )
-def test_an_event_that_says_nothing_touches_nothing(home: Path, event: dict[str, Any] | bytes) -> None:
+def test_an_event_that_says_nothing_touches_nothing(home: Path, event: dict[str, Any]) -> None:
     """A Stop caused by a Stop hook and the client's own compaction leave no row."""
     done = run_hook("stop", event)
 

@@ -224,7 +224,6 @@ def test_a_foreign_database_stops_every_command(home: Path, command: list[str]) 
         (["search"], 2, "Missing argument"),
         (["search", "x", "--limit", "0"], 2, "--limit"),
         (["search", "x"], 1, "nothing is remembered yet"),
-        (["search", "x"], 1, "claude-mem install-hooks"),
         (["search", ""], 2, "give a word to search for"),
         (["project", "off", "/no/such/folder"], 1, "there is no folder /no/such/folder"),
         (["down"], 0, "Services were not running."),

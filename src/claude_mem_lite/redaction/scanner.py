@@ -59,7 +59,7 @@ _KEYS_WITH = (
     ("private", "private", ("private key", "private_key", "privatekey", "private-key")),
     ("accounts", "accounts", ("accounts: [", "accounts:[")),
 )
-_PARTS = ("otp", "define", "login", " in ", "cred", "seed", "private", "accounts")
+_PARTS = {part for part, _, _ in _KEYS_WITH}
 _FORMS_TOO = frozenset({
     "cookie", "chpasswd", "openssl", "gh secret", "auth(", "auth ", "kind", "pgpass", "spawn", "credentials(",
     "--from-literal",

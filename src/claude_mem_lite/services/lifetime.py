@@ -33,15 +33,16 @@ def look(*, now: float | None = None) -> str:
             for name in reversed(NAMES):
                 _terminate(name)
         return "restart"
-    if kind is None and migrations.schema() > len(migrations.MIGRATIONS):
+    if kind is not None:
+        return ""
+    if migrations.schema() > len(migrations.MIGRATIONS):
         log.error("another installation has changed the schema: these services know nothing of it, and stop")
-        process_states.ask("shutdown")
-        return "stop"
-    if kind is None and is_idle(settings.load(), now=now):
+    elif is_idle(settings.load(), now=now):
         log.info("nobody has needed the services: they stop until the next session")
-        process_states.ask("shutdown")
-        return "stop"
-    return ""
+    else:
+        return ""
+    process_states.ask("shutdown")
+    return "stop"
 
 
 def is_idle(chosen: Settings, *, now: float) -> bool:
