@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -12,8 +13,10 @@ from rich.text import Text
 
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
-from claude_mem_lite.cli.output import console, open_memory, print_json, print_line
-from claude_mem_lite.reports.model import Report, Session
+from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, story_table
+from claude_mem_lite.reports import words
+from claude_mem_lite.reports.model import Costs, Day, Learnings, Report, Session
+from claude_mem_lite.text import count, join, one_line
 
 _MOST_SESSIONS, _MOST_NAMES, _MOST_DAYS = 10, 6, 31
 _SUMMARY_LINES = 3
@@ -54,7 +57,7 @@ def report(  # noqa: PLR0913  (each is an option of the command)
     elif html:
         _write_page(found, os.path.abspath(os.path.expanduser(html)))
     else:
-        _Terminal(found).show()
+        _show(found)
 
 
 def _print_indented(told: RenderableType) -> None:
@@ -92,111 +95,98 @@ def _write_page(found: Report, path: str) -> None:
     print_line(f"{path}: open it in a browser.")
 
 
-class _Terminal:
-    """A report as it is printed for people."""
+def _show(report: Report) -> None:
+    """Print it: the whole in a line, the days, the sessions, what was learned, what was paid."""
+    head = Text.assemble((words.name(report), "bold"), f"  {words.period(report)}")
+    if report.project_dir:
+        head.append(f"  {report.project_dir}", style="dim")
+    console.print(head)
+    numbers = [f"{number} {noun}" for number, noun in words.headline(report)]
+    print_line(", ".join(numbers))
+    if not report.sessions:
+        everywhere = "" if report.project_dir is None else ", --all-projects everywhere"
+        print_line(f"No session in this time. --days 30 looks further back{everywhere}.", "dim")
+    _show_days(report.days)
+    for session in report.sessions[:_MOST_SESSIONS]:
+        _show_session(session, with_project=report.project_dir is None)
+    _say_left_out(len(report.sessions), _MOST_SESSIONS, "sessions: --md and --html tell of more")
+    _show_learnings(report.learnings)
+    _show_costs(report.costs)
 
-    def __init__(self, found: Report) -> None:
-        from claude_mem_lite import text
-        from claude_mem_lite.reports import words
 
-        self._report, self._words, self._text = found, words, text
-
-    def show(self) -> None:
-        """Print it: the whole in a line, the days, the sessions, what was learned, what was paid."""
-        report, words = self._report, self._words
-        head = Text.assemble((words.name(report), "bold"), f"  {words.period(report)}")
-        if report.project_dir:
-            head.append(f"  {report.project_dir}", style="dim")
-        console.print(head)
-        numbers = [f"{number} {noun}" for number, noun in words.headline(report)]
-        print_line(", ".join(numbers))
-        if not report.sessions:
-            everywhere = "" if report.project_dir is None else ", --all-projects everywhere"
-            print_line(f"No session in this time. --days 30 looks further back{everywhere}.", "dim")
-        self._show_days()
-        for session in report.sessions[:_MOST_SESSIONS]:
-            self._show_session(session)
-        self._say_left_out(len(report.sessions), _MOST_SESSIONS, "sessions: --md and --html tell of more")
-        self._show_learnings()
-        self._show_costs()
-
-    def _show_days(self) -> None:
-        """Print a bar for each of the last days that have brought something."""
-        totals = [(day.date, sum(day.counts.values())) for day in self._report.days[-_MOST_DAYS:]]
-        most = max((total for _, total in totals), default=0)
-        table = Table.grid(padding=(0, 2, 0, 0))
-        for date, total in totals if len(totals) > 1 else ():
-            bar = "█" * max(round(total / most * _BAR_CHARS), 1)
-            day = self._words.date(date, with_weekday=True)
-            table.add_row(Text(day, "dim"), Text.assemble((bar, "blue"), f" {total:,}"))
-        if table.row_count:
-            console.print()
-            console.print(table, soft_wrap=False)
-
-    def _show_session(self, session: Session) -> None:
-        words, count = self._words, self._text.count
-        head = Text.assemble((words.span(session), "bold"), "  ", (session.id[: words.ID_CHARS], "yellow"))
-        if self._report.project_dir is None:
-            head.append(f"  {words.project(session.project_dir)}", style="blue")
-        head.append(f"  {count(session.observations, 'observation')}", style="dim")
-        if session.usd:
-            head.append(f"  {words.usd(session.usd)}", style="dim")
+def _show_days(days: Sequence[Day]) -> None:
+    """Print a bar for each of the last days that have brought something."""
+    totals = [(day.date, sum(day.counts.values())) for day in days[-_MOST_DAYS:]]
+    most = max((total for _, total in totals), default=0)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for date, total in totals if len(totals) > 1 else ():
+        bar = "█" * max(round(total / most * _BAR_CHARS), 1)
+        day = words.date(date, with_weekday=True)
+        table.add_row(Text(day, "dim"), Text.assemble((bar, "blue"), f" {total:,}"))
+    if table.row_count:
         console.print()
-        console.print(head)
-        told = self._text.one_line(session.summary, _SUMMARY_LINES * max(console.width - _INDENT, 20))
-        _print_indented(Text(told or "No summary yet."))
-        rows = Table.grid(padding=(0, 2, 0, 0))
-        rows.add_column(style="dim", no_wrap=True)
-        rows.add_column(overflow="fold")
-        for decision in session.decisions:
-            rows.add_row("decided", Text(self._text.one_line(decision, 300)))
-        if session.functions:
-            names = [f"{words.SIGNS.get(each.change, '')}{each.name}" for each in session.functions]
-            shown = self._text.join([self._text.one_line(name, 80) for name in names], _MOST_NAMES)
-            rows.add_row("functions", Text(f"{words.changes(session.functions)}: {shown}"))
-        if session.files:
-            paths = [self._text.one_line(file.path, 120) for file in session.files]
-            rows.add_row("files", Text(self._text.join(paths, _MOST_NAMES)))
-        if rows.row_count:
-            _print_indented(rows)
+        console.print(table, soft_wrap=False)
 
-    def _show_learnings(self) -> None:
-        known = self._report.learnings
-        if not known.known and not known.waiting:
-            return
+
+def _show_session(session: Session, *, with_project: bool) -> None:
+    head = Text.assemble((words.span(session), "bold"), "  ", (session.id[: words.ID_CHARS], "yellow"))
+    if with_project:
+        head.append(f"  {words.project(session.project_dir)}", style="blue")
+    head.append(f"  {count(session.observations, 'observation')}", style="dim")
+    if session.usd:
+        head.append(f"  {words.usd(session.usd)}", style="dim")
+    console.print()
+    console.print(head)
+    told = one_line(session.summary, _SUMMARY_LINES * max(console.width - _INDENT, 20))
+    _print_indented(Text(told or "No summary yet."))
+    lines = [("decided", one_line(decision, 300)) for decision in session.decisions]
+    if session.functions:
+        names = [f"{words.SIGNS.get(each.change, '')}{each.name}" for each in session.functions]
+        shown = join([one_line(name, 80) for name in names], _MOST_NAMES)
+        lines.append(("functions", f"{words.changes(session.functions)}: {shown}"))
+    if session.files:
+        lines.append(("files", join([one_line(file.path, 120) for file in session.files], _MOST_NAMES)))
+    if lines:
+        _print_indented(story_table(lines))
+
+
+def _show_learnings(known: Learnings) -> None:
+    if not known.known and not known.waiting:
+        return
+    console.print()
+    head = Text.assemble(("Learnings", "bold"), f"  {known.active} current")
+    head.append(f", {known.stale} may be outdated" if known.stale else "")
+    head.append(f", {known.waiting} waiting for you" if known.waiting else "")
+    console.print(head)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for style in ("green", "cyan", ""):
+        table.add_column(style=style, overflow="fold", no_wrap=bool(style))
+    for each in known.shown:
+        told = Text(one_line(each.content, 300))
+        told.append(f"  {words.evidence(each)}", style="dim")
+        told.append(", new" if each.is_new else "", style="bold green")
+        if each.stale:
+            stale = one_line(each.stale, 120)
+            told.append(f", may be outdated: {stale}", style="yellow")
+        table.add_row(Text(f"{each.confidence:.2f}"), Text(each.category), told)
+    _print_indented(table)
+    _say_left_out(known.known, len(known.shown), "learnings: claude-mem learnings list")
+
+
+def _show_costs(costs: Costs) -> None:
+    if not costs.purposes:
+        return
+    console.print()
+    most, budget = max(day.usd_everywhere for day in costs.days), costs.daily_budget_usd
+    told = f", at most {words.usd(most)} of {words.usd(budget)} in a day" if budget else ""
+    console.print(Text.assemble(("Cost", "bold"), f"  {words.usd(costs.usd)}{told}"))
+    for each in costs.purposes:
+        calls = count(each.calls, "call")
+        line = f"{words.usd(each.usd)}  {each.purpose}, {calls}, {each.model}"
+        _print_indented(Text(line))
+
+
+def _say_left_out(number: int, shown: int, what: str) -> None:
+    if more := words.left_out(number, shown):
         console.print()
-        head = Text.assemble(("Learnings", "bold"), f"  {known.active} current")
-        head.append(f", {known.stale} may be outdated" if known.stale else "")
-        head.append(f", {known.waiting} waiting for you" if known.waiting else "")
-        console.print(head)
-        table = Table.grid(padding=(0, 2, 0, 0))
-        for style in ("green", "cyan", ""):
-            table.add_column(style=style, overflow="fold", no_wrap=bool(style))
-        for each in known.shown:
-            told = Text(self._text.one_line(each.content, 300))
-            told.append(f"  {self._words.evidence(each)}", style="dim")
-            told.append(", new" if each.is_new else "", style="bold green")
-            if each.stale:
-                stale = self._text.one_line(each.stale, 120)
-                told.append(f", may be outdated: {stale}", style="yellow")
-            table.add_row(Text(f"{each.confidence:.2f}"), Text(each.category), told)
-        _print_indented(table)
-        self._say_left_out(known.known, len(known.shown), "learnings: claude-mem learnings list")
-
-    def _show_costs(self) -> None:
-        costs, words = self._report.costs, self._words
-        if not costs.purposes:
-            return
-        console.print()
-        most, budget = max(day.usd_everywhere for day in costs.days), costs.daily_budget_usd
-        told = f", at most {words.usd(most)} of {words.usd(budget)} in a day" if budget else ""
-        console.print(Text.assemble(("Cost", "bold"), f"  {words.usd(costs.usd)}{told}"))
-        for each in costs.purposes:
-            calls = self._text.count(each.calls, "call")
-            line = f"{words.usd(each.usd)}  {each.purpose}, {calls}, {each.model}"
-            _print_indented(Text(line))
-
-    def _say_left_out(self, number: int, shown: int, what: str) -> None:
-        if more := self._words.left_out(number, shown):
-            console.print()
-            print_line(f"{more} {what}", "dim")
+        print_line(f"{more} {what}", "dim")
