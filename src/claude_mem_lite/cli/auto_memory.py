@@ -2,11 +2,10 @@
 
 from collections import Counter
 
-from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.groups import imports
 from claude_mem_lite.cli.options import AsJson, Project
-from claude_mem_lite.cli.output import console, print_json, print_line
+from claude_mem_lite.cli.output import console, open_memory, print_json, print_line
 from claude_mem_lite.text import count
 
 
@@ -19,17 +18,11 @@ def import_auto_memory(*, project: Project = "", as_json: AsJson = False) -> Non
     from claude_mem_lite.distill import auto_memory
     from claude_mem_lite.forget import marking
     from claude_mem_lite.learnings import client_notes
-    from claude_mem_lite.storage import models
 
-    config.refuse_foreign_memory()
-    config.ensure_home()
-    models.open_databases()
-    try:
-        project_dir = marking.project_of(project, may_be_new=True)
-        folders = auto_memory.folders(project_dir)
-        taken = client_notes.take(project_dir)
-    finally:
-        models.close_databases()
+    open_memory(may_be_new=True)
+    project_dir = marking.project_of(project, may_be_new=True)
+    folders = auto_memory.folders(project_dir)
+    taken = client_notes.take(project_dir)
     actions = Counter(outcome.action for _, outcome in taken.outcomes)
     if actions:
         inbox.ask_for_vectors()

@@ -12,7 +12,7 @@ from claude_mem_lite import config, keys, settings
 from claude_mem_lite.capture import backlog, inbox
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AsJson
-from claude_mem_lite.cli.output import console, errors, print_json, print_table, working
+from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_table, working
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import instance
 from claude_mem_lite.settings import Settings
@@ -40,10 +40,10 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
     Says first what it will cost. Without --pending that is all it does.
     """
     from claude_mem_lite.cli.run import Run, estimate
-    from claude_mem_lite.storage import models, rewrites
+    from claude_mem_lite.storage import rewrites
 
     chosen = _chosen(via, batch=batch)
-    models.open_databases()
+    open_memory(may_be_new=True)
     with working("reckoning", quiet=as_json):
         _distill_what_is_raw()
         ids = rewrites.local_observations(chosen.tiers, errors=retry_errors)[:limit]
@@ -76,11 +76,11 @@ def cost(
     as_json: AsJson = False,
 ) -> None:
     """Show what Claude's words have cost."""
-    from claude_mem_lite.storage import ledger, models
+    from claude_mem_lite.storage import ledger
 
     rows: list[dict[str, Any]] = []
     if os.path.exists(config.memory_path()):
-        models.open_databases(read_only=True)
+        open_memory(read_only=True)
         since = inbox.utc_text((dt.datetime.now(dt.UTC) - dt.timedelta(days=days)).timestamp())
         rows = ledger.costs(by=by, since=since)
     total = round(sum(row["usd"] for row in rows), 6)

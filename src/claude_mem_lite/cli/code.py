@@ -86,10 +86,10 @@ def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:
 def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
     from claude_mem_lite.codemap import file_index, graph
     from claude_mem_lite.learnings.evolve import check_code
-    from claude_mem_lite.storage import code, models
+    from claude_mem_lite.storage import code
 
     started = time.monotonic()
-    models.open_databases()
+    open_memory(may_be_new=True)
     found = file_index.scan(project_dir, track=_track(quiet=quiet))
     with working("resolving calls", quiet=quiet):
         graph.refresh(project_dir, "")

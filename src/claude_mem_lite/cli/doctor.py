@@ -30,14 +30,8 @@ def doctor(
 
     Nothing is changed without --fix, and data is never deleted.
     """
-    from claude_mem_lite.storage import models
-
     logging.disable(logging.WARNING)  # each finding is told once
-    try:
-        told = _examined(fix=fix, api=api, quiet=as_json)
-    finally:
-        logging.disable(logging.NOTSET)
-        models.close_databases()
+    told = _examined(fix=fix, api=api, quiet=as_json)
     if as_json:
         print_json(told)
     else:

@@ -70,13 +70,12 @@ def import_memory(
     if guards:
         keys.refuse_session("which guards hold")
     from claude_mem_lite.distill.suspicion import suspicions
-    from claude_mem_lite.storage import models
     from claude_mem_lite.upkeep import exchange, lines
 
     path = "-" if file == "-" else os.path.abspath(os.path.expanduser(file))
     if path != "-" and (os.path.isdir(path) or not os.path.exists(path)):  # it may be a pipe
         raise ClaudeMemError(f"there is no file {path}")
-    models.open_databases()
+    open_memory(may_be_new=True)
     try:
         with working("taking it in", quiet=as_json) as spinner:
             file_in = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
@@ -90,8 +89,6 @@ def import_memory(
                 )
     except ClaudeMemError as error:
         raise ClaudeMemError(f"{path}: {error}") from error
-    finally:
-        models.close_databases()
     if taken.added:
         inbox.ask_for_vectors()
     if guards:

@@ -165,10 +165,10 @@ def add(
 ) -> None:
     """Write a learning of your own: sure (1.0), told from the next session on, changed by nobody but you."""
     from claude_mem_lite.learnings import curate
-    from claude_mem_lite.storage import models, projects
+    from claude_mem_lite.storage import projects
 
     exclusive(**{"global": everywhere}, project=project)
-    models.open_databases()
+    open_memory(may_be_new=True)
     project_dir = None if everywhere else projects.of(os.path.expanduser(project))
     row = curate.add(content, category=category or "convention", project_dir=project_dir)
     _done("added", row, as_json=as_json)

@@ -191,7 +191,6 @@ def reembed(
     Works without the services. Cut short, the same command goes on from there.
     """
     from claude_mem_lite.search import reembed as run
-    from claude_mem_lite.storage import models
 
     if rebuild and (model or dimension is not None):
         raise typer.BadParameter("--rebuild is for the model in use: neither --model nor --dimension")
@@ -212,8 +211,6 @@ def reembed(
     except KeyboardInterrupt:
         same = f"claude-mem reembed --model {model}" if model else "claude-mem reembed"
         raise ClaudeMemError(f"stopped; what is made is kept, and {same} goes on from there") from None
-    finally:
-        models.close_databases()
     if as_json:
         print_json(dataclasses.asdict(done))
         return

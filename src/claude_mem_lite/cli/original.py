@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.groups import imports
 from claude_mem_lite.cli.options import AsJson
-from claude_mem_lite.cli.output import errors, print_json, print_line, print_warning, working
+from claude_mem_lite.cli.output import errors, open_memory, print_json, print_line, print_warning, working
 from claude_mem_lite.cli.text import added_told, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
@@ -39,27 +38,22 @@ def import_claude_mem(
     """
     from claude_mem_lite.distill.record import summarize_session
     from claude_mem_lite.importers import original
-    from claude_mem_lite.storage import models, rewrites
+    from claude_mem_lite.storage import rewrites
     from claude_mem_lite.upkeep import exchange
 
     path = os.path.abspath(os.path.expanduser(file))
-    config.refuse_foreign_memory()
-    config.ensure_home()
-    models.open_databases()
-    try:
-        with working("taking it in", quiet=as_json) as spinner:
-            folders = _Folders(_given(folder or []))
-            with original.opened(path, folder_of=folders.of) as source:
-                taken = exchange.take_in(
-                    source.lines(),
-                    suspicions=lambda _: [],  # it has no learnings
-                    progress=lambda number: spinner(f"taking it in, {number} rows"),
-                )
-        for session_id in folders.asked:
-            summarize_session(session_id)  # of those that it had no summary of
-            rewrites.leave_to_user(session_id)
-    finally:
-        models.close_databases()
+    open_memory(may_be_new=True)
+    with working("taking it in", quiet=as_json) as spinner:
+        folders = _Folders(_given(folder or []))
+        with original.opened(path, folder_of=folders.of) as source:
+            taken = exchange.take_in(
+                source.lines(),
+                suspicions=lambda _: [],  # it has no learnings
+                progress=lambda number: spinner(f"taking it in, {number} rows"),
+            )
+    for session_id in folders.asked:
+        summarize_session(session_id)  # of those that it had no summary of
+        rewrites.leave_to_user(session_id)
     if taken.added:
         inbox.ask_for_vectors()
     wrong = Counter(reason for _, reason in taken.wrong)

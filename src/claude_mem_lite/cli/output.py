@@ -53,9 +53,9 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def open_memory(*, read_only: bool = False) -> None:
-    """Open the databases of a memory that is there. Raises: ClaudeMemError when none is."""
-    if not os.path.exists(config.memory_path()):
+def open_memory(*, read_only: bool = False, may_be_new: bool = False) -> None:
+    """Open the databases. Raises: ClaudeMemError when there is no memory, unless it `may_be_new`."""
+    if not may_be_new and not os.path.exists(config.memory_path()):
         raise ClaudeMemError(
             f"nothing is remembered yet: there is no {config.memory_path()}. "
             "To set everything up: claude-mem install-hooks"

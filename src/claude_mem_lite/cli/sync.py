@@ -12,7 +12,15 @@ from claude_mem_lite import keys
 from claude_mem_lite.cli import hubs
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AsJson, Quiet, Yes
-from claude_mem_lite.cli.output import confirmed, console, print_json, print_line, print_warnings, working
+from claude_mem_lite.cli.output import (
+    confirmed,
+    console,
+    open_memory,
+    print_json,
+    print_line,
+    print_warnings,
+    working,
+)
 from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
@@ -40,9 +48,8 @@ def sync_now(
     """
     if context.invoked_subcommand is not None:
         return
-    from claude_mem_lite.storage import models
 
-    models.open_databases()
+    open_memory(may_be_new=True)
     if dry_run:
         _print_lines(as_json=as_json)
         return
@@ -123,10 +130,9 @@ def init(
     All that is remembered goes there, redacted once more; [bold]claude-mem sync --dry-run[/bold] shows it.
     """
     keys.refuse_session("where your memory goes")
-    from claude_mem_lite.storage import models
     from claude_mem_lite.sync import run
 
-    models.open_databases()
+    open_memory(may_be_new=True)
     chosen = run.begin(hub, name=name or socket.gethostname(), code=code)
     if as_json:
         print_json(dataclasses.asdict(chosen))
@@ -141,7 +147,6 @@ def init(
 @sync.command("status")
 def status(*, as_json: AsJson = False) -> None:
     """Tell which hub is set up, which machines are there, and how the last sync went."""
-    from claude_mem_lite.storage import models
     from claude_mem_lite.sync import run, setup
 
     chosen = setup.load()
@@ -151,7 +156,7 @@ def status(*, as_json: AsJson = False) -> None:
         else:
             console.print("No hub is set up: claude-mem sync init folder:PATH or git:REPOSITORY")
         return
-    models.open_databases()
+    open_memory(may_be_new=True)
     found = run.overview(chosen)
     if as_json:
         print_json(found)
@@ -174,12 +179,11 @@ def leave(
     as_json: AsJson = False,
 ) -> None:
     """Leave the hub; what is remembered here stays, and what was published too, unless you say --erase."""
-    from claude_mem_lite.storage import models
     from claude_mem_lite.sync import run
 
     if erase:
         confirmed("Only this machine's memory will still have what no other machine has synced.", yes=yes)
-    models.open_databases()
+    open_memory(may_be_new=True)
     run.leave(erase=erase)
     hubs.print_left("the memory stays as it is", is_erased=erase, as_json=as_json)
 

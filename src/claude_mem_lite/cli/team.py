@@ -15,7 +15,7 @@ from claude_mem_lite import keys
 from claude_mem_lite.cli import hubs
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AsJson, Project, Yes
-from claude_mem_lite.cli.output import confirmed, console, print_json, print_line, print_warnings
+from claude_mem_lite.cli.output import confirmed, console, open_memory, print_json, print_line, print_warnings
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.text import count, one_line
 
@@ -46,10 +46,9 @@ def join(
 ) -> None:
     """Join a team's hub. Nothing is shared until you say so: [bold]claude-mem team share[/bold]."""
     keys.refuse_session("with whom you share")
-    from claude_mem_lite.storage import models
     from claude_mem_lite.sync.team import run
 
-    models.open_databases()
+    open_memory(may_be_new=True)
     chosen = run.join(hub, name=name or getpass.getuser(), code=code)
     if as_json:
         print_json(dataclasses.asdict(chosen))
@@ -75,10 +74,10 @@ def share(
 ) -> None:
     """Choose what of this project the team gets: learnings, unless you say more; and get what they share."""
     keys.refuse_session("what you share")
-    from claude_mem_lite.storage import models, projects
+    from claude_mem_lite.storage import projects
     from claude_mem_lite.sync.team import outgoing, run
 
-    models.open_databases()
+    open_memory(may_be_new=True)
     project_dir = projects.of(os.path.expanduser(project))
     kinds = outgoing.chosen(what or [outgoing.LEARNINGS], with_prompts=prompts)
     run.share(project_dir, kinds)
@@ -93,14 +92,13 @@ def share(
 @team.command("list")
 def list_team(*, as_json: AsJson = False) -> None:
     """List who is in the team, whom you trust, and what you share of which project."""
-    from claude_mem_lite.storage import models
     from claude_mem_lite.storage import team as team_rows
     from claude_mem_lite.sync import setup
     from claude_mem_lite.sync.team import run
 
     chosen = setup.load(setup.TEAM)
     if chosen is not None:
-        models.open_databases()
+        open_memory(may_be_new=True)
     authors, shared = team_rows.authors(), run.shared()
     if as_json:
         print_json({
@@ -129,11 +127,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print what somebody shares, trusted or not, with what makes a line wait."""
-    from claude_mem_lite.storage import models
     from claude_mem_lite.storage import team as team_rows
     from claude_mem_lite.sync.team import run
 
-    models.open_databases()
+    open_memory(may_be_new=True)
     found = team_rows.lines_of([each.machine for each in run.machines_of(name)], limit=limit)
     if as_json:
         print_json([dataclasses.asdict(each) for each in found])
@@ -151,10 +148,9 @@ def trust(name: Name, *, yes: Yes = False, as_json: AsJson = False) -> None:
     It holds for the machines that they have now; another one waits until you trust it, too.
     """
     keys.refuse_session("whom you trust")
-    from claude_mem_lite.storage import models
     from claude_mem_lite.sync.team import run
 
-    models.open_databases()
+    open_memory(may_be_new=True)
     machines = [each for each in run.machines_of(name) if not each.known_as]
     if machines:
         prints = ", ".join(each.machine for each in machines)
@@ -171,10 +167,9 @@ def trust(name: Name, *, yes: Yes = False, as_json: AsJson = False) -> None:
 def distrust(name: Name, *, as_json: AsJson = False) -> None:
     """Have nothing of somebody be told any more; what they share waits again."""
     keys.refuse_session("whom you trust")
-    from claude_mem_lite.storage import models
     from claude_mem_lite.sync.team import run
 
-    models.open_databases()
+    open_memory(may_be_new=True)
     found = run.distrust(name)
     if as_json:
         print_json([dataclasses.asdict(each) for each in found])
@@ -193,11 +188,10 @@ def leave(
 ) -> None:
     """Leave the team: what colleagues shared is deleted here; what you shared stays without --erase."""
     keys.refuse_session("with whom you share")
-    from claude_mem_lite.storage import models
     from claude_mem_lite.sync.team import run
 
     confirmed("What colleagues have shared is deleted here, with whom you trust.", yes=yes)
-    models.open_databases()
+    open_memory(may_be_new=True)
     run.leave(erase=erase)
     hubs.print_left("your own memory stays as it is", is_erased=erase, as_json=as_json)
 

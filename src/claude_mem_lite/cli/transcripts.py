@@ -13,7 +13,7 @@ from claude_mem_lite.capture import clients, inbox
 from claude_mem_lite.cli.app import INTERRUPTED
 from claude_mem_lite.cli.groups import imports
 from claude_mem_lite.cli.options import AsJson, ClientName, OnlyProject
-from claude_mem_lite.cli.output import console, errors, print_json, print_line, progress_bar
+from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, progress_bar
 from claude_mem_lite.cli.text import printable, size
 from claude_mem_lite.cli.times import moment
 from claude_mem_lite.errors import ClaudeMemError
@@ -49,21 +49,16 @@ def import_transcripts(
     Free and local: nobody asks Claude about them unless you do, by [bold]claude-mem compress[/bold]. Doing it
     again adds what is new and nothing else; what is cut short goes on where it was.
     """
-    from claude_mem_lite.storage import models
-
     _folder(client)
     if not dry_run:
         take_in(client, project=project, since=since or "", as_json=as_json)
         return
     has_memory = _has_memory()
     if has_memory:
-        models.open_databases(read_only=True)
+        open_memory(read_only=True)
     else:
         config.refuse_foreign_memory()
-    try:
-        _reckon(client, project, since or "", has_memory=has_memory, as_json=as_json)
-    finally:
-        models.close_databases()
+    _reckon(client, project, since or "", has_memory=has_memory, as_json=as_json)
 
 
 def take_in(
@@ -75,16 +70,11 @@ def take_in(
     quiet: bool = False,
 ) -> None:
     """Import a client's transcripts and print what came of it, unless `quiet`. Raises: ClaudeMemError."""
-    from claude_mem_lite.storage import models
-
-    models.open_databases()
-    try:
-        with locks.hold(_LOCK) as is_mine:
-            if not is_mine:
-                raise ClaudeMemError("another import is on its way: wait until it is done")
-            _take(client, project, since, as_json=as_json, quiet=quiet)
-    finally:
-        models.close_databases()
+    open_memory(may_be_new=True)
+    with locks.hold(_LOCK) as is_mine:
+        if not is_mine:
+            raise ClaudeMemError("another import is on its way: wait until it is done")
+        _take(client, project, since, as_json=as_json, quiet=quiet)
 
 
 def to_take_in() -> Plan | None:
