@@ -19,6 +19,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import circuit_breaker, prompts, rewrite
 from claude_mem_lite.evals import automatic, judge, scores
 from claude_mem_lite.evals.pairs import difference
+from claude_mem_lite.evals.samples import Words
 from claude_mem_lite.evals.scores import Score
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import facts, ledger, models
@@ -27,22 +28,12 @@ CASES = cases.load("scores")
 
 
 @pytest.mark.parametrize(
-    ("fields", "valid"),
-    [
-        ({"title": "Store cents", "summary": "Floats round.", "detail": None}, 1.0),
-        ({"title": "Store cents", "summary": "Floats round.", "detail": "money.py"}, 1.0),
-        ({"title": "", "summary": "Floats round.", "detail": None}, 0.0),
-        ({"title": "Store cents", "summary": " \n", "detail": None}, 0.0),
-        ({"title": "Store cents", "summary": "Floats round."}, 0.0),
-        ({"title": "Store cents", "summary": "Floats round.", "detail": 5}, 0.0),
-        ({"title": 5, "summary": "Floats round.", "detail": None}, 0.0),
-        ({}, 0.0),
-        (None, 0.0),
-    ],
+    ("title", "summary", "valid"),
+    [("Store cents", "Floats round.", 1.0), ("", "Floats round.", 0.0), ("Store cents", " \n", 0.0)],
 )
-def test_structure_is_valid_or_not(fields: dict[str, Any] | None, valid: float) -> None:
-    """All fields of the right types, title and summary not empty: 1; anything else: 0."""
-    assert scores.structural_validity(fields) == valid
+def test_structure_is_valid_or_not(title: str, summary: str, valid: float) -> None:
+    """Title and summary not empty: 1; anything else: 0."""
+    assert Words(title, summary, None).structural_validity == valid
 
 
 @pytest.mark.parametrize(("title", "quality"), CASES["titles"])
@@ -70,8 +61,10 @@ def test_without_a_judge_the_composite_is_of_what_was_measured() -> None:
 
 def test_the_ratio_is_characters_a_token() -> None:
     """7,000 characters in 70 tokens are 100; of nothing there is none."""
-    assert scores.compression_ratio(7_000, 70) == pytest.approx(100)
-    assert scores.compression_ratio(0, 70) is None
+    words = Words("", "", "x" * 243)
+
+    assert words.compression_ratio(7_000) == pytest.approx(100)
+    assert words.compression_ratio(0) is None
 
 
 def test_a_summary_is_of_what_was_measured() -> None:

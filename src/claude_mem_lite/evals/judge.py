@@ -39,8 +39,8 @@ class Verdict:
 
     @property
     def info_preservation(self) -> float:
-        """The share of the questions that it answers, 0 to 1."""
-        return scores.info_preservation(self.answered, self.questions)
+        """The share of the questions that it answers, 0 to 1; fewer than two questions tell nothing: 0."""
+        return self.answered / self.questions if self.questions >= scores.MIN_QUESTIONS else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from claude_mem_lite.distill import local
 from claude_mem_lite.distill.observation import Skip
 from claude_mem_lite.distill.record import capture_of
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.evals import judge, scores
+from claude_mem_lite.evals import judge
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.models import Observation
@@ -32,12 +32,12 @@ class Words:
 
     @property
     def structural_validity(self) -> float:
-        """1 when all is there."""
-        return scores.structural_validity({name: getattr(self, name) for name in self.__slots__})
+        """1 when title and summary say something, else 0."""
+        return float(bool(self.title.strip() and self.summary.strip()))
 
     def compression_ratio(self, raw_chars: int) -> float | None:
-        """Return the characters of the raw events for each token of these words."""
-        return scores.compression_ratio(raw_chars, estimate_tokens(self.text))
+        """Return the characters of the raw events for each token of these words; None of nothing."""
+        return raw_chars / estimate_tokens(self.text) if raw_chars else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,22 +63,6 @@ class Score:
         return rounded | {"quality": round(self.quality, 4), "measured": list(self.measured)}
 
 
-def structural_validity(fields: Mapping[str, Any] | None) -> float:
-    """Return 1 for an observation with all of its fields, 0 for another, or where an answer was none (None).
-
-    Title and summary say something, detail is text or null.
-    """
-    if fields is None or "detail" not in fields:
-        return 0.0
-    told = all(isinstance(fields.get(name), str) and fields[name].strip() for name in ("title", "summary"))
-    return float(told and isinstance(fields["detail"], str | None))
-
-
-def compression_ratio(raw_chars: int, tokens_compressed: int) -> float | None:
-    """Return the characters of the raw events for each token kept; None of nothing."""
-    return raw_chars / tokens_compressed if raw_chars and tokens_compressed else None
-
-
 def title_quality(title: str) -> float:
     """Return which share of three a title has: 3 to 15 words, no full stop at its end, no weak start."""
     words = title.split()
@@ -89,14 +73,6 @@ def title_quality(title: str) -> float:
         bool(start) and start not in _WEAK_STARTS,
     )
     return sum(demands) / len(demands)
-
-
-def info_preservation(answered: int, questions: int) -> float:
-    """Return the share of the questions about the raw events that the observation answers.
-
-    Fewer than two questions tell nothing: 0.
-    """
-    return min(answered, questions) / questions if questions >= MIN_QUESTIONS else 0.0
 
 
 def summary(found: Sequence[Score]) -> dict[str, Any]:
