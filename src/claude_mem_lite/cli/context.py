@@ -14,6 +14,7 @@ from claude_mem_lite.capture import client, clients
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AsJson, Project, exclusive
 from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, story_table
+from claude_mem_lite.cli.stand_in import by_words
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.context import Source
 from claude_mem_lite.errors import ClaudeMemError
@@ -65,7 +66,7 @@ def context(  # noqa: PLR0913  (each is an option of the command)
         path, asked["q"] = "/api/subagent", subagent
     else:
         path, asked["source"] = "/api/context", source
-    block = _ask_web(path, asked) or _build_here(path, asked)
+    block = _ask_web(path, asked) or by_words(path, asked, asked["project_path"]).block.as_json(explain=True)
     if block["skipped"] and not block["context"]:
         from claude_mem_lite.storage import damage
 
@@ -89,24 +90,6 @@ def _ask_web(path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
         return client.get(path, dict(asked), timeout_s=_ANSWER_S)
     except client.UnreachableError:
         return None
-
-
-def _build_here(path: str, asked: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the web process would answer at an address, prompts by full text alone."""
-    from claude_mem_lite.context import answers
-    from claude_mem_lite.context.shown import shown_to
-
-    project_dir, session_id = asked["project_path"], asked.get("session_id", "")
-    who: dict[str, Any] = {"session_id": session_id, "shown": shown_to(session_id)}
-    if path == "/api/recall":
-        answer = answers.with_prompt(None, project_dir, asked["q"], **who)
-    elif path == "/api/touch":
-        answer = answers.about_file(project_dir, asked["file"], **who)
-    elif path == "/api/subagent":
-        answer = answers.at_subagent(None, project_dir, session_id=session_id, task=asked["q"])
-    else:
-        answer = answers.at_start(project_dir, source=asked["source"], idle_s=None, **who)
-    return answer.block.as_json(explain=True)
 
 
 def _why_nothing(path: str, asked: Mapping[str, str]) -> str:

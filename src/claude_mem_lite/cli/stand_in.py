@@ -51,26 +51,33 @@ def _request(connection: socket.socket) -> tuple[str, dict[str, str]]:
 
 
 def _answer(path: str, asked: Mapping[str, str]) -> Answer | None:
-    """Return what the web process would answer, prompts by words alone; None where the memory is not for us.
+    """Return what the web process would answer; None where the memory is not for us.
 
     An older schema is for `claude-mem up` to bring up to date.
     """
-    from claude_mem_lite.context import answers
-    from claude_mem_lite.context.shown import shown_to
     from claude_mem_lite.storage import migrations, models, projects
 
     if migrations.schema() != len(migrations.MIGRATIONS):
         return None
     models.open_databases(read_only=True)
-    project_dir, session_id = projects.of(asked["project_path"]), asked["session_id"]
+    answer = by_words(path, asked, projects.of(asked["project_path"]))
+    is_unread = path == "/api/context" and answer.block.skipped and not answer.block.text
+    return None if is_unread else answer
+
+
+def by_words(path: str, asked: Mapping[str, str], project_dir: str) -> Answer:
+    """Return what the web process would answer at an address of a project, prompts by words alone."""
+    from claude_mem_lite.context import answers
+    from claude_mem_lite.context.shown import shown_to
+
+    session_id = asked.get("session_id", "")
+    if path == "/api/subagent":
+        agent = {name: asked.get(name, "") for name in ("agent_id", "agent_type")}
+        return answers.at_subagent(None, project_dir, session_id=session_id, task=asked.get("q"), **agent)
     who: dict[str, Any] = {"session_id": session_id, "shown": shown_to(session_id)}
-    if path == "/api/context":
-        idle_s = float(asked["idle_s"]) if "idle_s" in asked else None
-        answer = answers.at_start(project_dir, source=asked.get("source", "startup"), idle_s=idle_s, **who)
-        return None if answer.block.skipped and not answer.block.text else answer
     if path == "/api/recall":
         return answers.with_prompt(None, project_dir, asked["q"], **who)
-    if path == "/api/subagent":
-        agent = {name: asked[name] for name in ("session_id", "agent_id", "agent_type")}
-        return answers.at_subagent(None, project_dir, **agent)
-    return None
+    if path == "/api/touch":
+        return answers.about_file(project_dir, asked["file"], **who)
+    idle_s = float(asked["idle_s"]) if "idle_s" in asked else None
+    return answers.at_start(project_dir, source=asked.get("source", "startup"), idle_s=idle_s, **who)
