@@ -5,7 +5,8 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from claude_mem_lite import __version__
 from claude_mem_lite.reports import charts, drawing, words
@@ -140,18 +141,15 @@ def _activity(report: Report) -> Element | None:
     ]
     figures = []
     if len(labels) > 1:
-        drawn, phone = (
-            charts.columns(
-                f"Observations by {unit} and kind",
-                labels,
-                series,
-                tick=lambda value: f"{value:,.0f}",
-                width=width,
-            )
-            for width in (charts.WIDTH, charts.PHONE)
+        draw = partial(
+            charts.columns,
+            f"Observations by {unit} and kind",
+            labels,
+            series,
+            tick=lambda value: f"{value:,.0f}",
         )
         legend = [(each.label, each.class_) for each in series]
-        figures.append(figure(drawn, f"Observations by {unit}", legend, phone=phone))
+        figures.append(_for_both(draw, f"Observations by {unit}", legend))
     tools = sorted(report.tools.items(), key=lambda each: (-each[1], each[0]))
     rest = sum(number for _, number in tools[_MOST_TOOLS:])
     shown = [(one_line(name, 40) or "no tool", number) for name, number in tools[:_MOST_TOOLS]]
@@ -367,16 +365,13 @@ def _cost_chart(report: Report) -> Element:
     caption = f"Dollars by {unit} (UTC)"
     if unit == "day" and budget and not in_sight:
         caption += f"; at most {most / budget:.1%} of the daily budget of {words.usd(budget)} was used"
-    drawn, phone = (
-        charts.columns(
-            caption,
-            labels,
-            series,
-            tick=words.usd,
-            limit=(budget, f"daily budget {words.usd(budget)}") if in_sight else None,
-            width=width,
-        )
-        for width in (charts.WIDTH, charts.PHONE)
-    )
+    limit = (budget, f"daily budget {words.usd(budget)}") if in_sight else None
+    draw = partial(charts.columns, caption, labels, series, tick=words.usd, limit=limit)
     legend = [(each.label, each.class_) for each in series] if others else ()
-    return figure(drawn, caption, legend, phone=phone)
+    return _for_both(draw, caption, legend)
+
+
+def _for_both(draw: Callable[..., Element], caption: str, legend: Sequence[tuple[str, str]]) -> Element:
+    """Return a drawing for a screen and for a phone."""
+    screen, phone = (draw(width=width) for width in (charts.WIDTH, charts.PHONE))
+    return figure(screen, caption, legend, phone=phone)
