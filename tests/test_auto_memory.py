@@ -217,7 +217,6 @@ def test_the_command_takes_the_notes_of_a_project_in(
     (notes_of(project, tmp_path) / "user_role.md").write_text("A Go developer.")
     other = tmp_path / "other"
     other.mkdir()
-    models.close_databases()
 
     first = command("import", "auto-memory", "--project", str(project), "--json")
     again = command("import", "auto-memory", cwd=project)

@@ -188,7 +188,6 @@ def test_a_key_in_the_settings_must_be_the_users_alone(memory: Path, monkeypatch
     assert "holds a key that others may read, so it is not used: chmod 600 it" in open_to_all["problems"][0]
     assert not any("holds a key" in line for line in own["problems"])
     assert KEY not in json.dumps([open_to_all, own])
-    models.close_databases()
 
 
 def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> None:

@@ -15,7 +15,6 @@ from support.processes import web_process
 from support.web import get
 
 from claude_mem_lite.codemap import file_index, graph
-from claude_mem_lite.storage import models
 
 CASES = cases.load("cli_code")
 
@@ -38,13 +37,11 @@ def project(home: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def worked_on(project: Path) -> Path:
+def worked_on(project: Path, memory: Path) -> Path:
     """Return the project after a session that changed one of its functions."""
-    models.open_databases()
     file_index.scan(str(project))
     happen(project, edited(project, "a.py", "return x", "return x + 1"))
     graph.refresh(str(project), "s1")
-    models.close_databases()
     return project
 
 
@@ -134,9 +131,7 @@ def test_callers_say_what_else_may_be_meant(project: Path) -> None:
 def test_stale_calls_are_said_to_be_so(worked_on: Path, command: str) -> None:
     """When a file has changed since they were resolved, on stderr and in JSON."""
     fresh = run(worked_on, command, "f")
-    models.open_databases()
     happen(worked_on, edited(worked_on, "a.py", "return f()", "return 2"))
-    models.close_databases()
 
     stale, as_json = run(worked_on, command, "f"), run(worked_on, command, "f", "--json")
 
@@ -214,11 +209,10 @@ def test_wrong_arguments_of_mermaid_are_one_line(worked_on: Path, arguments: lis
 
 
 @pytest.fixture
-def served(worked_on: Path, home: Path) -> Iterator[Path]:
+def served(worked_on: Path, memory: Path) -> Iterator[Path]:
     """Start a web process on the memory of the project; return its data directory."""
-    models.open_databases()
     with web_process():
-        yield home
+        yield memory
 
 
 def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Path) -> None:

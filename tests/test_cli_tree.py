@@ -92,7 +92,6 @@ def test_alone_it_says_how_far_one_is(home: Path) -> None:
     models.open_databases()
     session_row()
     queries.save_observation(observation_row("pond", title="Dig a [red]pond\x1b[2J"))
-    models.close_databases()
     there = command()
 
     assert (empty.returncode, there.returncode) == (0, 0)

@@ -174,7 +174,6 @@ def test_each_query_runs_on_a_migrated_memory(fake: FakeMessages, statement: str
     """Read-only, as in the shell; each names its columns, and none twice."""
     capture()
     play()
-    models.close_databases()
     with closing(sqlite3.connect(f"file:{config.memory_path()}?mode=ro", uri=True)) as connection:
         cursor = connection.execute(statement)
 
@@ -188,7 +187,6 @@ def test_the_queries_find_what_there_is(fake: FakeMessages) -> None:
     """The first tells of the observations and the ledger's of the call."""
     capture()
     play()
-    models.close_databases()
     with closing(sqlite3.connect(config.memory_path())) as connection:
         by_writer = connection.execute(statements()[0]).fetchall()
         ledger = connection.execute(statements()[3]).fetchall()
