@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from claude_mem_lite.cli.context import origin_lines
@@ -154,40 +154,36 @@ def _findings(project_dir: str | None) -> Iterator[Entry]:
     from claude_mem_lite.storage import findings as finding_rows
     from claude_mem_lite.storage import projects
 
-    now = time.time()
     folders = [each["project"] for each in projects.all_projects()] if project_dir is None else [project_dir]
     for folder in folders:
         for each in findings.findings(finding_rows.known(folder)):
-            lines = (
-                ("finding", printable(each.says)),
-                ("command", printable(each.command)),
-                ("error", printable(each.error)),
-                ("worked", printable(each.works)),
-                ("times", f"{each.times}, the last {age(each.last_at, now)}"),
-                ("sessions", ", ".join(map(printable, each.sessions))),
-                ("project", printable(folder)),
+            yield _whole(
+                _entry("findings", "", each.last_at, each.says),
+                finding=each.says,
+                command=each.command,
+                error=each.error,
+                worked=each.works,
+                times=f"{each.times}, the last {age(each.last_at, time.time())}",
+                sessions=", ".join(map(printable, each.sessions)),
+                project=folder,
             )
-            has = tuple(line for line in lines if line[1])
-            yield Entry("findings", "", age(each.last_at, now), printable(each.says), has)
 
 
 def _projects(project_dir: str | None) -> Iterator[Entry]:  # noqa: ARG001  (all of them, to choose from)
     from claude_mem_lite.storage import projects
 
-    now = time.time()
     for row in projects.all_projects():
-        lines = (
-            ("project", printable(row["project"])),
-            ("folders", ", ".join(map(printable, row["folders"]))),
-            ("sessions", str(row["sessions"])),
-            ("observations", str(row["observations"])),
-            ("off", "yes" if row["is_off"] else "no"),
+        yield _whole(
+            _entry("projects", row["project"], row["last_event_at"], row["project"]),
+            project=row["project"],
+            folders=", ".join(map(printable, row["folders"])),
+            sessions=str(row["sessions"]),
+            observations=str(row["observations"]),
+            off="yes" if row["is_off"] else "no",
         )
-        last = age(row["last_event_at"], now)
-        yield Entry(
-            "projects",
-            row["project"],
-            last,
-            printable(row["project"]),
-            tuple(line for line in lines if line[1]),
-        )
+
+
+def _whole(entry: Entry, **lines: str) -> Entry:
+    """Return an entry with what is told of it, all there is."""
+    told = ((name, printable(value)) for name, value in lines.items())
+    return replace(entry, lines=tuple(line for line in told if line[1]))

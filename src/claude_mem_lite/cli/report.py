@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from claude_mem_lite import settings
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
 from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, story_table
@@ -45,8 +46,16 @@ def report(  # noqa: PLR0913  (each is an option of the command)
     exclusive(project=project, all_projects=all_projects, session=session)
     exclusive(days=days is not None, session=session)
     open_memory(read_only=True)
-    found = _gathered(
-        days=days, session=session, project=project, all_projects=all_projects, most_learnings=learnings
+    from claude_mem_lite.reports import gather
+    from claude_mem_lite.storage import projects, queries
+
+    found = gather.gather(
+        project_dir=None if session or all_projects else projects.of(os.path.expanduser(project)),
+        session_id=queries.session_by_prefix(session).id if session else None,
+        days=days or gather.DEFAULT_DAYS,
+        most_learnings=learnings,
+        daily_budget_usd=settings.load().daily_budget_usd,
+        now=time.time(),
     )
     if as_json:
         print_json(found.as_json())
@@ -62,28 +71,6 @@ def report(  # noqa: PLR0913  (each is an option of the command)
 
 def _print_indented(told: RenderableType) -> None:
     console.print(Padding(told, (0, 0, 0, _INDENT), expand=False), soft_wrap=False)
-
-
-def _gathered(
-    *, days: int | None, session: str, project: str, all_projects: bool, most_learnings: int
-) -> Report:
-    from claude_mem_lite import settings
-    from claude_mem_lite.reports import gather
-    from claude_mem_lite.storage import projects, queries
-
-    session_id = project_dir = None
-    if session:
-        session_id = queries.session_by_prefix(session).id
-    elif not all_projects:
-        project_dir = projects.of(os.path.expanduser(project))
-    return gather.gather(
-        project_dir=project_dir,
-        session_id=session_id,
-        days=days or gather.DEFAULT_DAYS,
-        most_learnings=most_learnings,
-        daily_budget_usd=settings.load().daily_budget_usd,
-        now=time.time(),
-    )
 
 
 def _write_page(found: Report, path: str) -> None:

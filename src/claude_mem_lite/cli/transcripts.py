@@ -23,7 +23,6 @@ from claude_mem_lite.text import count, join
 if TYPE_CHECKING:
     from claude_mem_lite.claude.import_cost import Estimate
     from claude_mem_lite.importers.importing import Import, Plan
-    from claude_mem_lite.settings import Settings
 
 _LOCK = "import.lock"
 
@@ -115,11 +114,18 @@ def _folder(client: ClientName) -> str:
 
 def _take(client: ClientName, project: str, since: str, *, as_json: bool, quiet: bool) -> None:
     from claude_mem_lite.importers import importing
-    from claude_mem_lite.storage import queries
+    from claude_mem_lite.learnings import session as learnings
+    from claude_mem_lite.storage import pruning, queries
+
+    most_bytes = settings.load().retention.max_queue_mb << 20
+
+    def make_room() -> None:
+        if most_bytes and os.stat(config.queue_path()).st_size > most_bytes:
+            pruning.prune(before="", most_bytes=most_bytes)
 
     started, before = time.monotonic(), queries.counts()["observations"]
     found = importing.plan(_folder(client), client=client, project_dir=_project(project), since=since)
-    run = importing.Import(found, now=time.time(), learn=_learn, make_room=_Room(settings.load()))
+    run = importing.Import(found, now=time.time(), learn=learnings.learn, make_room=make_room)
     is_cut_short = False
     try:
         with progress_bar(quiet=as_json or quiet) as progress:
@@ -155,6 +161,7 @@ def _reckon(client: ClientName, project: str, since: str, *, has_memory: bool, a
     from claude_mem_lite.claude import import_cost
     from claude_mem_lite.importers import importing
     from claude_mem_lite.importers import store as asked
+    from claude_mem_lite.learnings import session as learnings
 
     project_dir = (_project(project) if has_memory else config.project_dir(project)) if project else None
     found = importing.plan(
@@ -163,7 +170,11 @@ def _reckon(client: ClientName, project: str, since: str, *, has_memory: bool, a
     now = time.time()
     with progress_bar(quiet=as_json) as progress:
         task = progress.add_task("reckoning", total=sum(each.size_bytes for each in found.sessions))
-        run = importing.Import(found, now=now, learn=_learn, make_room=lambda: None) if has_memory else None
+        run = (
+            importing.Import(found, now=now, learn=learnings.learn, make_room=lambda: None)
+            if has_memory
+            else None
+        )
         reckoned = import_cost.estimate(
             found,
             settings.load(),
@@ -250,26 +261,6 @@ def _claude_usd(run: Import) -> float:
     sessions = [each for each in rewrites.outdated_sessions(left=True) if each in mine]
     found = estimate(ids, sessions if chosen.tells_sessions else [], chosen, is_batch=False)
     return float(found["expected_usd"])
-
-
-def _learn(session_id: str) -> None:
-    """Take in what the user has stated."""
-    from claude_mem_lite.learnings import session
-
-    session.learn(session_id)
-
-
-class _Room:
-    """Keeps queue.db as small as the settings say while an import fills it."""
-
-    def __init__(self, chosen: Settings) -> None:
-        self._most_bytes = chosen.retention.max_queue_mb << 20
-
-    def __call__(self) -> None:
-        from claude_mem_lite.storage import pruning
-
-        if self._most_bytes and os.stat(config.queue_path()).st_size > self._most_bytes:
-            pruning.prune(before="", most_bytes=self._most_bytes)
 
 
 def _project(path: str) -> str | None:
