@@ -23,47 +23,42 @@ from claude_mem_lite.storage.models import (
 from claude_mem_lite.storage.queries import UnknownIdError
 from claude_mem_lite.storage.rewrites import GONE
 
+_TABLES: dict[str, Any] = {
+    "session": Session, "observation": Observation, "learning": Learning, "finding": FailedCall,
+    "function_change": FunctionChange, "call": CallEdge, "cost": LogEntry,
+}  # fmt: skip
 # What tells a row from all others where that is not its id.
 _KEYS = {
     "finding": ("event_id",),
     "call": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
 }
+_ORDER = {
+    "session": ("started_at", "id"),
+    "finding": ("failed_at", "event_id"),
+    "function_change": (
+        "created_at", "project_dir", "file_path", "qualified_name", "change_type", "session_id",
+        "observation_id", "signature",
+    ),
+    "call": _KEYS["call"],
+}  # fmt: skip
+# Kinds that are of a project by their session.
+_SESSIONS: dict[str, Any] = {"observation": Observation.session, "cost": LogEntry.session_id}
 
 
 def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
     """Yield the rows of a kind of line, of a project or of all (None), as columns by name."""
-    own = Session.select(Session.id).where(Session.project_dir == project_dir)
-    tables: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
-        "session": (Session, Session.project_dir == project_dir, (Session.started_at, Session.id)),
-        "observation": (
-            Observation, Observation.session.in_(own), (Observation.created_at, Observation.id),
-        ),
-        "learning": (Learning, Learning.project_dir == project_dir, (Learning.created_at, Learning.id)),
-        "finding": (
-            FailedCall, FailedCall.project_dir == project_dir, (FailedCall.failed_at, FailedCall.event_id),
-        ),
-        "function_change": (
-            FunctionChange,
-            FunctionChange.project_dir == project_dir,
-            (
-                FunctionChange.created_at, FunctionChange.project_dir, FunctionChange.file_path,
-                FunctionChange.qualified_name, FunctionChange.change_type, FunctionChange.session_id,
-                FunctionChange.observation_id, FunctionChange.signature,
-            ),
-        ),
-        "call": (
-            CallEdge, CallEdge.project_dir == project_dir, tuple(getattr(CallEdge, n) for n in _KEYS["call"]),
-        ),
-        "cost": (LogEntry, LogEntry.session_id.in_(own), (LogEntry.created_at, LogEntry.id)),
-    }  # fmt: skip
-    table, is_of_project, order = tables[kind]
+    table = _TABLES[kind]
     found = table.select()
-    if project_dir is not None:
-        found = found.where(is_of_project)
+    if project_dir is not None and kind in _SESSIONS:
+        own = Session.select(Session.id).where(Session.project_dir == project_dir)
+        found = found.where(_SESSIONS[kind].in_(own))
+    elif project_dir is not None:
+        found = found.where(table.project_dir == project_dir)
     if kind == "call":
         found = found.where((CallEdge.source == "observation") | (CallEdge.times_confirmed > 0))
     if kind == "cost":
         found = found.where(LogEntry.event_type == CALL)
+    order = (getattr(table, name) for name in _ORDER.get(kind, ("created_at", "id")))
     for row in found.order_by(*order).dicts().iterator():
         yield as_line(kind, row)
 
@@ -90,10 +85,7 @@ def add(kind: str, row: dict[str, Any]) -> bool:
     """
     if kind == "observation":
         return _add_observation(row)
-    table: Any = {
-        "session": Session, "learning": Learning, "cost": LogEntry, "call": CallEdge,
-        "function_change": FunctionChange, "finding": FailedCall,
-    }[kind]  # fmt: skip
+    table = _TABLES[kind]
     telling = row if kind == "function_change" else {name: row[name] for name in _KEYS.get(kind, ("id",))}
     same = [getattr(table, name).is_null() if value is None else getattr(table, name) == value
             for name, value in telling.items()]  # fmt: skip
