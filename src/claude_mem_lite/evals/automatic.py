@@ -37,7 +37,7 @@ def step(settings: Settings, *, now: float) -> Step:
         return Step(PACE_S)
     caller = Caller(settings, clock=lambda: now)
     try:
-        found = next(compression.evaluate([row], Judge(caller, settings.evals.judge)))
+        found = next(compression.evaluate([row], Judge(caller, settings.evals.judge), {}))
     except StoppedError as stopped:
         if stopped.step.failure in {"setup", "rejected"}:  # outages and used up budgets pass by themselves
             _note(state["at"], [])

@@ -7,7 +7,6 @@ events are kept.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from claude_mem_lite.evals import samples, scores
@@ -38,9 +37,6 @@ class Effort:
     usd: float | None
 
 
-_NO_EFFORTS: Mapping[str, Effort] = MappingProxyType({})
-
-
 def efforts(*, since: str = "") -> dict[str, Effort]:
     """Return what the ledger and the log tell of each writer."""
     calls, captures, usd, spent_ms = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
@@ -59,7 +55,7 @@ def efforts(*, since: str = "") -> dict[str, Effort]:
 
 
 def evaluate(
-    rows: Iterable[Observation], judge: Judge | None, known: Mapping[str, Effort] = _NO_EFFORTS
+    rows: Iterable[Observation], judge: Judge | None, known: Mapping[str, Effort]
 ) -> Iterator[Evaluated]:
     """Yield the score of each observation, judged where there is a judge.
 

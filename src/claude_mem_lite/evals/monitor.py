@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import Any
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.evals import compression, samples, scores
+from claude_mem_lite.evals import compression, scores
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import learnings, ledger, queries
@@ -99,21 +99,20 @@ def _cost(*, since: str) -> dict[str, Any]:
 
 def _compression(*, since: str) -> dict[str, Any]:
     """Return size and form of the newest observations by writer, and what the words took."""
-    known, found = compression.efforts(since=since), dict[str, list[Any]]()
-    for row in eval_rows.observations(since=since, limit=_NEWEST):
-        found.setdefault(row.written_by, []).append(row)
+    rows, found = eval_rows.observations(since=since, limit=_NEWEST), dict[str, list[scores.Score]]()
+    for each in compression.evaluate(rows, None, compression.efforts(since=since)):
+        found.setdefault(each.written_by, []).append(each.score)
     table = {}
-    for writer, rows in sorted(found.items()):
-        words = [(samples.kept(row), samples.raw_chars(row)) for row in rows]
-        ratios = [ratio for told, raw in words if (ratio := told.compression_ratio(raw)) is not None]
-        effort = known.get(writer)
+    for writer, scored in sorted(found.items()):
+        ratios = [each.compression_ratio for each in scored if each.compression_ratio is not None]
+        usd = scored[0].usd
         table[writer] = {
-            "observations": len(rows),
+            "observations": len(scored),
             "compression_ratio": round(median(ratios), 1) if ratios else None,
-            "structural_validity": round(fmean(told.structural_validity for told, _ in words), 4),
-            "title_quality": round(fmean(scores.title_quality(told.title) for told, _ in words), 4),
-            "latency_ms": effort.latency_ms if effort else None,
-            "usd": round(effort.usd, 6) if effort and effort.usd is not None else None,
+            "structural_validity": round(fmean(each.structural_validity for each in scored), 4),
+            "title_quality": round(fmean(each.title_quality for each in scored), 4),
+            "latency_ms": scored[0].latency_ms,
+            "usd": None if usd is None else round(usd, 6),
         }
     return table
 
