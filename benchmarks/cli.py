@@ -10,15 +10,15 @@ case. The first run compiles, and does not count.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+import measuring
 
 from claude_mem_lite.cli.app import COMMANDS
 
@@ -60,18 +60,9 @@ def fill(home: Path) -> None:
     )
 
 
-def took_ms(command: list[str], environment: dict[str, str]) -> float:
-    """Return how long a process took."""
-    started = time.perf_counter()
-    subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return (time.perf_counter() - started) * 1000
-
-
 def main() -> None:
     """Measure, print, and end with 1 when a command that needs no more is over the limit."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -82,12 +73,14 @@ def main() -> None:
         took: dict[str, list[float]] = {}
         for _ in range(options.runs + 1):
             for name, arguments in BASELINES.items():
-                took.setdefault(name, []).append(took_ms([sys.executable, "-c", *arguments], ENVIRONMENT))
+                took.setdefault(name, []).append(
+                    measuring.took_ms([sys.executable, "-c", *arguments], ENVIRONMENT)
+                )
             for name, arguments in cases.items():
                 for size, home in homes.items():
                     environment = {**ENVIRONMENT, "CLAUDE_MEM_HOME": str(home)}
                     command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
-                    took.setdefault(f"{name} ({size})", []).append(took_ms(command, environment))
+                    took.setdefault(f"{name} ({size})", []).append(measuring.took_ms(command, environment))
     medians = {name: statistics.median(values[1:]) for name, values in took.items()}
     bare, app = (medians[name] for name in BASELINES)
     if options.json:

@@ -16,20 +16,17 @@ how many of these get nothing then.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import json
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import measuring
 import search_scale
 from pipeline import capture_event
 
@@ -44,7 +41,7 @@ from claude_mem_lite.storage import models, queries
 from claude_mem_lite.text import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 # Nobody types a prompt as soon as a session has begun.
 _PAUSE_S = 0.1
@@ -61,20 +58,6 @@ LAST_AND_OPEN = {
     3: [["imbalance"], ["backup.py"], ["audit"], ["32 passed"]],
     4: [["0.3.0"], ["totals_by_month"], ["8099", "connect"], ["40 passed"]],
 }
-
-
-@contextlib.contextmanager
-def memory() -> Iterator[str]:
-    """Make a data directory of its own, and remove it with its services."""
-    home = tempfile.mkdtemp(prefix="cml-bench-")
-    os.environ |= {"CLAUDE_MEM_HOME": home, "LANCEDB_LOG": "error"}
-    config.ensure_home()
-    try:
-        yield home
-    finally:
-        supervise.down()
-        models.close_databases()
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def ask(path: str, **parameters: str) -> dict[str, Any]:
@@ -104,7 +87,7 @@ def starts() -> None:
     """Print of each recorded session whether the next would begin with what it did last and left open."""
     events = list(demo.recorded_events())
     sessions = list(dict.fromkeys(event["session_id"] for event in events))
-    with memory():
+    with measuring.memory(LANCEDB_LOG="error"):
         models.open_databases()
         found = total = 0
         for number, session_id in enumerate(sessions, 1):
@@ -129,7 +112,7 @@ def quality() -> None:
     """Print what recall finds of the recorded history, and when it is silent."""
     questions = json.loads((DATA / "ledger" / "facts.json").read_text())["questions"]
     prompts = json.loads((DATA / "recall_prompts.json").read_text())
-    with memory():
+    with measuring.memory(LANCEDB_LOG="error"):
         supervise.up()
         models.open_databases(read_only=True)
         for event in demo.recorded_events():
@@ -264,7 +247,7 @@ def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] |
     bare = statistics.median(times["python -I -c pass"])
     print(f"{title}, {runs} runs")
     for name, values in times.items():
-        p50, p95 = statistics.median(values), sorted(values)[int(len(values) * 0.95)]
+        p50, p95 = statistics.median(values), measuring.p95(values)
         told = f"   with text {answered[name]}" if name in answered else ""
         print(f"  {name:<24} p50 {p50:6.1f} ms   p95 {p95:6.1f} ms   ratio {p50 / bare:4.2f}{told}")
 
@@ -289,7 +272,7 @@ def first_session(hooks: Hooks, runs: int, what: str) -> None:
 
 def speed(rows: int, projects: int, runs: int) -> None:
     """Print what the hooks cost with a large memory."""
-    with memory():
+    with measuring.memory(LANCEDB_LOG="error"):
         fill(rows, projects)
         supervise.up()
         models.open_databases(read_only=True)
@@ -317,7 +300,7 @@ def speed(rows: int, projects: int, runs: int) -> None:
 
 def busy(rows: int, processes: int) -> None:
     """Print how long prompts take, and how many go without an answer, beside processes that compute."""
-    with memory():
+    with measuring.memory(LANCEDB_LOG="error"):
         fill(rows, 1)
         supervise.up()
         models.open_databases(read_only=True)
@@ -347,7 +330,7 @@ def measure_prompts(hooks: Hooks, title: str) -> None:
         client.block("/api/recall", fields, "/p0", timeout_s=10, q=event["prompt"]).read()
         own.append((time.perf_counter() - started) * 1000)
     told = [
-        f"{name} p50 {statistics.median(each):.0f} ms, p95 {sorted(each)[int(len(each) * 0.95)]:.0f} ms"
+        f"{name} p50 {statistics.median(each):.0f} ms, p95 {measuring.p95(each):.0f} ms"
         for name, each in (("hook", times), ("answer", own))
     ]
     print(f"  {title}: {'; '.join(told)}; without an answer {lost} of {_PROMPTS}")
@@ -355,9 +338,7 @@ def measure_prompts(hooks: Hooks, title: str) -> None:
 
 def main() -> None:
     """Measure what was asked for, or both."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--rows", type=int, default=10_000)

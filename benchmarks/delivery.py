@@ -7,12 +7,11 @@ Exits 1 unless every event whose hook ended with 0 is exactly one finished row a
 
 from __future__ import annotations
 
-import argparse
 import os
-import shutil
 import sys
-import tempfile
 import time
+
+import measuring
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
 
@@ -23,14 +22,12 @@ def main() -> int:
 
     from claude_mem_lite.storage import models
 
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = measuring.parser(__doc__)
     parser.add_argument("--hooks", type=int, default=1_000)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    home = tempfile.mkdtemp(prefix="cml-bench-")
-    os.environ["CLAUDE_MEM_HOME"] = home
-    try:
+    with measuring.memory():
         models.open_databases()
         started = time.monotonic()
         outcome = delivery_experiment.run(hooks=options.hooks, kills=options.kills, seed=options.seed)
@@ -41,9 +38,6 @@ def main() -> int:
         print(f"events unfinished            {len(outcome.unfinished)}")
         print(f"events doubled               {len(outcome.doubled)}")
         print(f"seconds                      {time.monotonic() - started:.0f}")
-    finally:
-        models.close_databases()
-        shutil.rmtree(home, ignore_errors=True)
     return 1 if outcome.lost or outcome.unfinished or outcome.doubled else 0
 
 

@@ -16,7 +16,6 @@ for claude-mem-lite, for `small[meaning]` and for `small`, as they are here.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib.metadata
 import json
@@ -31,6 +30,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import measuring
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -266,9 +266,7 @@ def show_install() -> None:
 
 def main() -> None:
     """Measure the memory or the install."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--idle-s", type=float, default=20)
     parser.add_argument("--after-drop", action="store_true")

@@ -24,6 +24,8 @@ import tempfile
 import time
 import typing
 
+import measuring
+
 from claude_mem_lite import config
 from claude_mem_lite.capture import guards
 from claude_mem_lite.capture.guards import Guard
@@ -107,7 +109,7 @@ def timed(command: list[str], stdin: bytes) -> float:
 def row(name: str, times: list[float], bare: float) -> str:
     """Return one line of the table."""
     median = statistics.median(times)
-    p95 = sorted(times)[int(len(times) * 0.95)]
+    p95 = measuring.p95(times)
     return f"{name:<28}{median:8.1f} ms{p95:9.1f} ms{median / bare:8.2f}{p95 / bare:8.2f}"
 
 

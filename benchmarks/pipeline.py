@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
+
+import measuring
 
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import install, process_states, supervise
@@ -98,8 +98,8 @@ def behind(backlog: int) -> float:
 
 def report(name: str, times: list[float]) -> None:
     """Print a row of milliseconds."""
-    p95 = sorted(times)[int(len(times) * 0.95)]
-    print(f"{name:<28} p50 {statistics.median(times):6.1f} ms   p95 {p95:6.1f} ms   n {len(times)}")
+    p50, p95 = statistics.median(times), measuring.p95(times)
+    print(f"{name:<28} p50 {p50:6.1f} ms   p95 {p95:6.1f} ms   n {len(times)}")
 
 
 def main() -> None:
@@ -109,9 +109,7 @@ def main() -> None:
     parser.add_argument("--backlog", type=int, default=2_000)
     parser.add_argument("--idle-s", type=float, default=20)
     options = parser.parse_args()
-    home = tempfile.mkdtemp(prefix="cml-bench-")
-    os.environ |= {"CLAUDE_MEM_HOME": home, "CLAUDE_PROJECT_DIR": "/p"}
-    try:
+    with measuring.memory(CLAUDE_PROJECT_DIR="/p"):
         supervise.up()
         models.open_databases(read_only=True)
         report("hook exit to searchable", [to_searchable(number) for number in range(options.captures)])
@@ -127,10 +125,6 @@ def main() -> None:
         for program in process_states.programs():
             if program.pid:
                 print(f"peak memory, {program.name:<15} {process_numbers(program.pid)[1]:.0f} MiB")
-    finally:
-        supervise.down()
-        models.close_databases()
-        shutil.rmtree(home, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ sessions.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -25,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import measuring
 import numpy as np
 from recall_prompts import recorded
 from rich.console import Console
@@ -216,9 +216,7 @@ def show(mode: str, sample: Sample) -> None:
 
 def main() -> int:
     """Fit the gate for both kinds of search."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     for name in ("prompts", "transcripts", "needs"):
         parser.add_argument(name, type=Path)
     options = parser.parse_args()

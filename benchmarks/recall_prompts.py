@@ -10,7 +10,6 @@ Each is the first of a session of its own. Below the figures stands what other t
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import sys
@@ -18,6 +17,8 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
+
+import measuring
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
@@ -71,9 +72,7 @@ def figures(rows: Sequence[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Play the recorded history, ask the prompts, and print the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--words", action="store_true", help="search by words alone")
     parser.add_argument("--show", action="store_true", help="print the prompts that go wrong")

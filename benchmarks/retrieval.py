@@ -12,7 +12,6 @@ category of questions.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib.util
 import json
@@ -24,6 +23,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import measuring
 import numpy as np
 from rich.console import Console
 from rich.progress import track
@@ -281,9 +281,7 @@ def show_categories(folder: str, found: dict[str, Result]) -> None:
 
 def main() -> int:
     """Measure every set."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("folders", nargs="+", metavar="DIR")
     parser.add_argument("--split", action="store_true", help="also by category of question")
     parser.add_argument("--json", metavar="FILE", help="write the figures there")

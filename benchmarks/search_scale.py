@@ -12,16 +12,14 @@ the thousand are not what a consumer does: `benchmarks/writes.py` measures that.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import random
-import shutil
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
+import measuring
 import numpy as np
 import web_process
 from pipeline import process_numbers, report
@@ -197,9 +195,7 @@ def folder_mib(path: str) -> float:
 
 def measure(rows: int, searches: int) -> None:
     """Print one size's figures."""
-    home = tempfile.mkdtemp(prefix="cml-bench-")
-    os.environ |= {"CLAUDE_MEM_HOME": home, "LANCEDB_LOG": "error"}
-    try:
+    with measuring.memory(LANCEDB_LOG="error"):
         print(f"{rows} rows")
         fill(rows)
         with web("none"):
@@ -223,15 +219,11 @@ def measure(rows: int, searches: int) -> None:
         print(
             f"  on disk: claude-mem.db {database:.0f} MiB, vectors {folder_mib(config.lance_dir()):.0f} MiB"
         )
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def main() -> None:
     """Measure each size."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--rows", type=int, action="append")
     parser.add_argument("--searches", type=int, default=200)
     options = parser.parse_args()

@@ -11,7 +11,6 @@ temporary folder. Linux only: memory and handles are read from /proc.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -28,10 +27,15 @@ import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import measuring
 
 from claude_mem_lite import config
 from claude_mem_lite.services import install, instance, programs, supervise
+
+if TYPE_CHECKING:
+    import argparse
 
 DRAIN_S = 300
 SAMPLE_S = 5.0
@@ -311,9 +315,7 @@ def report(soak: Soak, *, is_drained: bool, idle_mb: float, orphans: int) -> boo
 
 def main() -> None:
     """Soak, and end with 1 when something was lost, doubled or left behind."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--kills", type=int, default=50)

@@ -8,11 +8,10 @@ In the data directory of the environment, as it is: with services or without. Th
 
 from __future__ import annotations
 
-import argparse
 import statistics
-import subprocess
 import sys
-import time
+
+import measuring
 
 COMMAND = [sys.executable, "-m", "claude_mem_lite.cli"]
 BARE = "python -c pass"
@@ -24,24 +23,15 @@ CASES = {
 }
 
 
-def took_ms(command: list[str]) -> float:
-    """Return how long a process took."""
-    started = time.perf_counter()
-    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return (time.perf_counter() - started) * 1000
-
-
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--runs", type=int, default=20)
     options = parser.parse_args()
     took: dict[str, list[float]] = {name: [] for name in CASES}
     for _ in range(options.runs + 1):
         for name, command in CASES.items():
-            took[name].append(took_ms(command))
+            took[name].append(measuring.took_ms(command))
     medians = {name: statistics.median(values[1:]) for name, values in took.items()}
     for name, median in medians.items():
         print(f"{name:16} {median:7.1f} ms {median / medians[BARE]:6.1f} x")

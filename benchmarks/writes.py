@@ -9,15 +9,13 @@ of vectors has been, the search times after a tenth and after all, and this proc
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 
+import measuring
 from pipeline import process_numbers
 from search_scale import folder_mib, made_up, make_sessions, times, web, working
 
@@ -26,29 +24,17 @@ from claude_mem_lite.search.indexing import Index
 from claude_mem_lite.storage import embeddings, models, queries
 
 
-def p95(values: list[float]) -> float:
-    """Return the 95th percentile."""
-    return sorted(values)[int(len(values) * 0.95)]
-
-
 def main() -> None:
     """Write all rows, and search on the way."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--searches", type=int, default=300)
     options = parser.parse_args()
-    home = tempfile.mkdtemp(prefix="cml-bench-")
-    os.environ |= {"CLAUDE_MEM_HOME": home, "LANCEDB_LOG": "error"}
-    try:
+    with measuring.memory(LANCEDB_LOG="error"):
         models.open_databases()
         make_sessions()
         with web("minilm"):
             write(options.rows, options.searches)
-    finally:
-        models.close_databases()
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def write(rows: int, searches: int) -> None:
@@ -70,8 +56,9 @@ def write(rows: int, searches: int) -> None:
             report(number, largest, early)
     late = times(searches, "hybrid")
     report(rows, largest, late)
-    print(f"search p95 at the end is {p95(late) / p95(early):.2f} × that after a tenth")
-    print(f"one row embedded and written p50 {statistics.median(taken):.0f} ms   p95 {p95(taken):.0f} ms")
+    print(f"search p95 at the end is {measuring.p95(late) / measuring.p95(early):.2f} × that after a tenth")
+    median = statistics.median(taken)
+    print(f"one row embedded and written p50 {median:.0f} ms   p95 {measuring.p95(taken):.0f} ms")
     print(f"embedded {embeddings.count_embedded('minilm_384')['observation'][0]} of {rows}")
     print(f"peak memory of the writing process {process_numbers(os.getpid())[1]:.0f} MiB")
 
@@ -80,7 +67,7 @@ def report(rows: int, largest: float, found: list[float]) -> None:
     """Print a row of figures."""
     median = statistics.median(found)
     print(f"{rows:>6} rows   folder at most {largest:5.1f} MiB", end="   ")
-    print(f"search p50 {median:5.1f} ms   p95 {p95(found):5.1f} ms", flush=True)
+    print(f"search p50 {median:5.1f} ms   p95 {measuring.p95(found):5.1f} ms", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,19 +10,17 @@ the growth of each against the first. Then the retention of the settings is appl
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
 import json
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
+import measuring
 import web_process
 from rich.progress import Progress
 
@@ -35,6 +33,7 @@ from claude_mem_lite.storage import models, queries
 from claude_mem_lite.tasks import periodic
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
 SHARES = (0.01, 0.1, 0.5, 1.0)
@@ -116,8 +115,7 @@ def ask_ms(path: str, asked: list[dict[str, str]]) -> tuple[float, float]:
         started = time.perf_counter()
         client.get(path, parameters, timeout_s=30)
         took.append((time.perf_counter() - started) * 1000)
-    ordered = sorted(took[1:])
-    return statistics.median(ordered), ordered[int(len(ordered) * 0.95)]
+    return statistics.median(took[1:]), measuring.p95(took[1:])
 
 
 def measure(projects: int) -> dict[str, float]:
@@ -151,21 +149,14 @@ def show(share: float, events: int, found: dict[str, float], first: dict[str, fl
 
 def main() -> None:
     """Play the year, and end with 1 when the data directory is too large after retention."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = measuring.parser(__doc__)
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--sessions", type=int, default=2_000)
     parser.add_argument("--projects", type=int, default=10)
     options = parser.parse_args()
-    home = tempfile.mkdtemp(prefix="cml-year-")
-    os.environ["CLAUDE_MEM_HOME"] = home
-    config.ensure_home()
-    with open(config.config_path(), "w", encoding="utf-8") as file:
-        file.write('[search]\nembedding_model = "none"\n')
     end = dt.datetime.now(dt.UTC)
     first, done, due = None, 0, list(SHARES)
-    try:
+    with measuring.memory(model="none"):
         models.open_databases()
         with Progress(transient=True, disable=not sys.stdout.isatty()) as progress:
             task = progress.add_task("a year", total=options.events)
@@ -190,8 +181,6 @@ def main() -> None:
         )
         total_mb = sum(sizes_mb().values())
         print(f"after retention: {count:,} raw events, {total_mb:.1f} MB in all (limit {LIMIT_MB})")
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
     sys.exit(0 if total_mb < LIMIT_MB else 1)
 
 
