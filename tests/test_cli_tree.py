@@ -222,7 +222,7 @@ def test_the_plain_forms_load_no_typer(home: Path, arguments: list[str]) -> None
     """They answer before it is imported: it takes three times as long as the interpreter."""
     program = (
         "import sys; from claude_mem_lite.cli import quick, hits\n"
-        "hits.ask_web = lambda _: {'results': [], 'query': '', 'search_type': 'fts'}\n"
+        "hits.ask_web = lambda *_: {'results': [], 'query': '', 'search_type': 'fts'}\n"
         "try: assert quick.answered(sys.argv[1:])\n"
         "except SystemExit: pass\n"
         "print({'typer', 'rich'} & {name.partition('.')[0] for name in sys.modules})"

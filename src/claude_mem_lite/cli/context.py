@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite import config
-from claude_mem_lite.capture import client, clients
+from claude_mem_lite.capture import clients
+from claude_mem_lite.cli import hits
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AsJson, Project, exclusive
 from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, story_table
@@ -20,7 +21,6 @@ from claude_mem_lite.context import Source
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import one_line
 
-_ANSWER_S = 10
 _ID_CHARS = 8
 _LEFT_OUT = 20
 
@@ -66,7 +66,8 @@ def context(  # noqa: PLR0913  (each is an option of the command)
         path, asked["q"] = "/api/subagent", subagent
     else:
         path, asked["source"] = "/api/context", source
-    block = _ask_web(path, asked) or by_words(path, asked, asked["project_path"]).block.as_json(explain=True)
+    block = hits.ask_web(path, asked)
+    block = block or by_words(path, asked, asked["project_path"]).block.as_json(explain=True)
     if block["skipped"] and not block["context"]:
         from claude_mem_lite.storage import damage
 
@@ -83,13 +84,6 @@ def context(  # noqa: PLR0913  (each is an option of the command)
         errors.print(Text(f"Nothing would be shown: {_why_nothing(path, asked)}."))
     if explain:
         _explain(block)
-
-
-def _ask_web(path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
-    try:
-        return client.get(path, dict(asked), timeout_s=_ANSWER_S)
-    except client.UnreachableError:
-        return None
 
 
 def _why_nothing(path: str, asked: Mapping[str, str]) -> str:

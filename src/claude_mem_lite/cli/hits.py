@@ -24,11 +24,10 @@ _BY = {"hybrid": "words and meaning", "fts": "words alone"}
 _SHORTEST_MATCH = 3
 
 
-def ask_web(parameters: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return what the web process finds; None when it is down."""
-    given = {name: value for name, value in parameters.items() if value}
+def ask_web(path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return what the web process answers; None when it is down."""
     try:
-        return client.get("/api/search", given, timeout_s=ANSWER_S)
+        return client.get(path, dict(asked), timeout_s=ANSWER_S)
     except client.UnreachableError:
         return None
 

@@ -152,12 +152,6 @@ def _text(cell: Any) -> Text:
     return Text(" ").join(found.split())
 
 
-def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """Print names with their values: aligned and wrapped on a terminal, else a line each with a tab."""
-    for line in terminal.pairs((name, value, "") for name, value in pairs):
-        typer.echo(line)
-
-
 def figure(value: float | None, form: str = ".2f") -> str:
     """Return a figure as it is printed, "–" for what was not measured."""
     return "–" if value is None else f"{value:{form}}"

@@ -43,7 +43,7 @@ def _search(query: str) -> bool:
 
     project = config.place()[1]
     asked = {"q": query, "limit": str(hits.LIMIT), "type": "all", "explain": "true", "project": project}
-    found = hits.ask_web(asked)
+    found = hits.ask_web("/api/search", asked)
     if found is None:
         return False
     hits.show(found, project=project)

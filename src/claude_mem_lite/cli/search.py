@@ -66,7 +66,8 @@ def search(  # noqa: PLR0913  (each is an option of the command)
 
 def find(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:
     """Return what the web process answers; without it, what full text finds."""
-    return hits.ask_web({**asked, **scope}) or _search_here(asked, scope)
+    given = {name: value for name, value in {**asked, **scope}.items() if value}
+    return hits.ask_web("/api/search", given) or _search_here(asked, scope)
 
 
 def _whole_id(prefix: str) -> str:

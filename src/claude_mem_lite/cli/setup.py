@@ -11,7 +11,8 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import config, keys, settings, settings_file
-from claude_mem_lite.cli.output import console, print_pairs, working
+from claude_mem_lite.cli import terminal
+from claude_mem_lite.cli.output import console, working
 from claude_mem_lite.services import install
 from claude_mem_lite.text import count
 
@@ -32,7 +33,8 @@ def is_asked() -> bool:
 def agree(version: str | None, past: Plan | None, *, yes: bool) -> None:
     """Print what the set-up will change and ask for consent. Raises: typer.Exit when the user declines."""
     console.print("This sets up memory for Claude Code:\n")
-    print_pairs((f"  {label}", text) for label, text in _plan(version, past))
+    for line in terminal.pairs((f"  {label}", text, "") for label, text in _plan(version, past)):
+        typer.echo(line)
     console.print("\nUndo it at any time: [bold]claude-mem uninstall-hooks[/bold]\n")
     if not yes and not typer.confirm("Go on?", default=True):
         console.print("Nothing was changed.")

@@ -14,6 +14,7 @@ from claude_mem_lite.evals.judge import Judge
 from claude_mem_lite.evals.scores import Score
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage.models import Observation
+from claude_mem_lite.text import CHARS_PER_TOKEN
 
 LOCAL = "local"
 
@@ -62,7 +63,7 @@ def evaluate(
     Raises: StoppedError when the judge cannot be asked any more.
     """
     for row in rows:
-        words = samples.kept(row)
+        words = samples.Words(row.title, row.summary, row.detail)
         effort = known.get(row.written_by, Effort(None, None))
         verdict, note = None, ""
         if judge is not None:
@@ -80,7 +81,7 @@ def evaluate(
                 title_quality=scores.title_quality(words.title),
                 info_preservation=verdict.info_preservation if verdict else None,
                 decision_rationale=float(verdict.gives_reason) if verdict else None,
-                compression_ratio=words.compression_ratio(samples.raw_chars(row)),
+                compression_ratio=words.compression_ratio(round(row.tokens_raw * CHARS_PER_TOKEN)),
                 latency_ms=effort.latency_ms,
                 usd=effort.usd,
             ),

@@ -1,9 +1,10 @@
 """Read the files of the user's own evaluations, and say where they are wrong."""
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -13,26 +14,28 @@ def lines_of(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
     Raises: ClaudeMemError when the file cannot be read or a line is none.
     """
-    try:
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield f"{path} line {number}", _object(json.loads(line))
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    except (ValueError, RecursionError) as error:
-        raise ClaudeMemError(f"{path}: a line is no JSON object ({error})") from error
+    with _opened(path, ": a line is no JSON object") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield f"{path} line {number}", _object(json.loads(line))
 
 
 def read(path: str) -> Any:
     """Return what a JSON file holds. Raises: ClaudeMemError."""
+    with _opened(path, " is no JSON") as file:
+        return json.load(file)
+
+
+@contextlib.contextmanager
+def _opened(path: str, wrong: str) -> Iterator[TextIO]:
+    """Open a file, and say what is wrong with it where it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            yield file
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise ClaudeMemError(f"cannot read {os.path.abspath(path)}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise ClaudeMemError(f"{path} is no JSON ({error})") from error
+        raise ClaudeMemError(f"{path}{wrong} ({error})") from error
 
 
 def strings(where: str, value: Any) -> list[str]:
@@ -47,7 +50,3 @@ def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"it holds a {type(value).__name__}")  # noqa: TRY004  (told as the JSON's fault)
     return value
-
-
-def _unreadable(path: str, error: OSError) -> ClaudeMemError:
-    return ClaudeMemError(f"cannot read {os.path.abspath(path)}: {error.strerror or error}")

@@ -14,7 +14,7 @@ from claude_mem_lite.evals import judge
 from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.models import Observation
-from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
+from claude_mem_lite.text import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,6 @@ class Sample:
     raw: str
     raw_chars: int
     local: Words
-
-
-def kept(row: Observation) -> Words:
-    """Return the words that the memory has."""
-    return Words(row.title, row.summary, row.detail)
-
-
-def raw_chars(row: Observation) -> int:
-    """Return about how long the raw events of an observation were, whether they are kept or not."""
-    return round(row.tokens_raw * CHARS_PER_TOKEN)
 
 
 def raw_of(row: Observation) -> str:
