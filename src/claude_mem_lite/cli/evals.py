@@ -29,11 +29,6 @@ _CHURN = ("inserted", "added", "merged", "contradicted", "stale", "faded", "quar
 app.add_typer(evaluate, name="eval")
 
 
-@evaluate.callback()
-def _group() -> None:
-    """Measure how well the memory does."""
-
-
 @evaluate.command()
 def health(
     *,

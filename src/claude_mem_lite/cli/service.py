@@ -14,11 +14,6 @@ service = typer.Typer(no_args_is_help=True, help="Choose what keeps the services
 app.add_typer(service, name="service")
 
 
-@service.callback()
-def _group() -> None:
-    """Choose what keeps the services running: by default our own supervisord, which sessions start."""
-
-
 @service.command()
 def install(*, as_json: AsJson = False) -> None:
     """Have launchd (macOS) or systemd (Linux) run the services from now on, from each login.

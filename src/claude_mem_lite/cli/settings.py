@@ -33,11 +33,6 @@ app.add_typer(config, name="config")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="As show names it: claude.daily_budget_usd, say.")]
 
 
-@config.callback()
-def _group() -> None:
-    """Show and change the settings; what they mean stands in docs/configuration.md."""
-
-
 @config.command()
 def show(*, as_json: AsJson = False) -> None:
     """Show each setting with its value, and where that came from; exit 1 when config.toml is not in order."""
