@@ -7,7 +7,6 @@ import io
 import json
 import sqlite3
 import stat
-import tarfile
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -114,21 +113,11 @@ HOSTILE = {
         memory_with("CREATE TRIGGER t AFTER INSERT ON sessions BEGIN DELETE FROM learnings; END"),
         "columns, indexes or triggers",
     ),
-    "a table that is missing": (memory_with("DROP TABLE event_log"), "other tables, columns"),
-    "a column that is missing": (memory_with("ALTER TABLE sessions DROP COLUMN upgrade_note"), "columns"),
-    "an index of another column": (
-        memory_with("DROP INDEX idx_obs_project", "CREATE INDEX idx_obs_project ON observations(title)"),
-        "columns, indexes",
+    "a column that is missing": (
+        memory_with("ALTER TABLE sessions DROP COLUMN upgrade_note"),
+        "other tables, columns",
     ),
 }
-
-
-def tarred() -> bytes:
-    """Return a tar archive with a path out of its folder."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as packed:
-        packed.addfile(tarfile.TarInfo("../../evil"))
-    return out.getvalue()
 
 
 def linked() -> zipfile.ZipInfo:
@@ -139,13 +128,10 @@ def linked() -> zipfile.ZipInfo:
 
 
 FOREIGN = {
-    "nothing": b"",
     "text": b"just a text",
-    "a tar": tarred(),
     "half a zip": zipped([("manifest.json", b"{}"), ("queue.db", b""), ("claude-mem.db", b"")])[:-30],
     "another zip": zipped([("README", b"hello")]),
     "a path out of it": zipped([("manifest.json", b"{}"), ("../queue.db", b""), ("claude-mem.db", b"")]),
-    "an absolute path": zipped([("manifest.json", b"{}"), ("/etc/cron.d/x", b""), ("claude-mem.db", b"")]),
     "a link": zipped([("manifest.json", b"{}"), (linked(), b"/etc/passwd"), ("claude-mem.db", b"")]),
     "a long manifest": zipped(
         [("manifest.json", b" " * (2 << 20)), ("queue.db", b""), ("claude-mem.db", b"")]
