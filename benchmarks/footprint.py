@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
-import json
 import os
 import random
 import runpy
@@ -92,22 +91,6 @@ def projects() -> Iterator[list[Path]]:
         yield made
 
 
-def hook(name: str, event: dict[str, Any], project: Path) -> None:
-    """Run a hook as Claude Code does."""
-    from claude_mem_lite.services import install
-
-    command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{name}.py")]
-    environment = {**os.environ, "CLAUDE_PROJECT_DIR": str(project)}
-    subprocess.run(
-        command,
-        input=json.dumps(event).encode(),
-        check=True,
-        env=environment,
-        cwd=project,
-        stdout=subprocess.DEVNULL,
-    )
-
-
 def calls(project: Path, session: str, chance: random.Random) -> Iterator[dict[str, Any]]:
     """Yield the tool calls of a session, and make the changes that they tell of."""
     sources = sorted(project.rglob("*.py"))
@@ -133,27 +116,23 @@ def calls(project: Path, session: str, chance: random.Random) -> Iterator[dict[s
 def work(folders: list[Path]) -> None:
     """Do what an hour brings: sessions with prompts, tool calls and searches."""
     from claude_mem_lite.capture import client
+    from claude_mem_lite.cli import demo
 
     chance = random.Random(1)
     for number in range(SESSIONS):
         session, project = f"s{number}", folders[number % len(folders)]
 
-        def send(name: str, event: str, session: str = session, project: Path = project, **more: Any) -> None:
-            hook(
-                name, {"session_id": session, "hook_event_name": event, "cwd": str(project), **more}, project
-            )
+        def send(name: str, session: str = session, folder: str = str(project), **more: Any) -> None:
+            event = {"session_id": session, "hook_event_name": name, "cwd": folder, **more}
+            demo.run_hook(event, project_dir=folder)
 
-        send("session_start", "SessionStart", source="startup")
+        send("SessionStart", source="startup")
         module = chance.choice(sorted(PACKAGE.rglob("*.py"))).stem
-        send(
-            "user_prompt_submit",
-            "UserPromptSubmit",
-            prompt=f"why do the tests of {module} fail since the change",
-        )
+        send("UserPromptSubmit", prompt=f"why do the tests of {module} fail since the change")
         for call in calls(project, session, chance):
-            send("post_tool_use", "PostToolUse", **call)
-        send("stop", "Stop", last_assistant_message=f"The tests of {module} pass now: rows are sorted first.")
-        send("session_end", "SessionEnd", reason="other")
+            send("PostToolUse", **call)
+        send("Stop", last_assistant_message=f"The tests of {module} pass now: rows are sorted first.")
+        send("SessionEnd", reason="other")
         for question in ("which tests failed", f"what changed in {module}", "sorting of rows"):
             client.get("/api/search", {"q": question, "project": str(project)}, timeout_s=30)
 

@@ -15,14 +15,10 @@ from claude_mem_lite.cli.output import console, figure, open_memory, print_json,
 from claude_mem_lite.cli.text import printable
 
 _USE = ("blocks", "tokens", "shown", "opened", "named", "touched", "used")
-_COMPRESSION = (
-    "observations",
-    "compression_ratio",
-    "structural_validity",
-    "title_quality",
-    "latency_ms",
-    "usd",
-)
+_COMPRESSION = {
+    "observations": ",", "compression_ratio": ".1f", "structural_validity": ".0%", "title_quality": ".2f",
+    "latency_ms": ",", "usd": ".5f",
+}  # fmt: skip
 _CHURN = ("inserted", "added", "merged", "contradicted", "stale", "faded", "quarantined")
 
 
@@ -101,10 +97,9 @@ def _show_compression(found: Mapping[str, Mapping[str, Any]]) -> None:
     console.print("[bold]compression[/bold]" + ("" if found else "  nothing yet"))
     if not found:
         return
-    table = table_of(("  written by", "observations", "chars a token", "valid", "title", "ms", "$ each"))
-    forms = (",", ".1f", ".0%", ".2f", ",", ".5f")
+    table = table_of(("  written by", *map(quality.head, _COMPRESSION)))
     for writer, row in found.items():
-        told = [figure(row[name], form) for name, form in zip(_COMPRESSION, forms, strict=True)]
+        told = (figure(row[name], form) for name, form in _COMPRESSION.items())
         table.add_row(Text(f"  {printable(writer)}"), *told)
     print_table(table, heads=True)
 

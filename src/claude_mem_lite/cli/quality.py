@@ -217,9 +217,9 @@ def _show_writers(told: Mapping[str, Any]) -> None:
         return
     table = table_of(["", *map(printable, told["writers"])])
     for name, form in ({"observations": ",", "judged": ","} | _FORMS).items():
-        table.add_row(_head(name), *(figure(row[name], form) for row in told["writers"].values()))
+        table.add_row(head(name), *(figure(row[name], form) for row in told["writers"].values()))
     print_table(table, heads=True)
-    measured = ", ".join(_head(name) for name in told["writers"]["all"]["measured"])
+    measured = ", ".join(head(name) for name in told["writers"]["all"]["measured"])
     console.print(f"quality is of {measured}" + ("" if told["judge"] else "; the rest needs --with-qag"))
     _show_end(told)
 
@@ -231,11 +231,11 @@ def _show_benchmark(told: Mapping[str, Any], compared: Sequence[str]) -> None:
         form, by = _FORMS[name], told["a_minus_b"][name]
         numbers = [figure(told[side][name], form) for side in ("a", "b")]
         if by is None:
-            table.add_row(_head(name), *numbers, "–", "", "not measured")
+            table.add_row(head(name), *numbers, "–", "", "not measured")
             continue
         signed = form if form.startswith("+") else f"+{form}"
         interval = f"{by['low']:{signed}} to {by['high']:{signed}}"
-        table.add_row(_head(name), *numbers, f"{by['mean']:{signed}}", interval, _said_of(by))
+        table.add_row(head(name), *numbers, f"{by['mean']:{signed}}", interval, _said_of(by))
     print_table(table, heads=True)
     console.print(
         f"{told['pairs']} of {told['samples']} captures compared, judged by {printable(told['judge'])}"
@@ -260,7 +260,8 @@ def _show_end(told: Mapping[str, Any]) -> None:
         errors.print(Text.assemble(("stopped: ", "yellow"), printable(told["stopped"])))
 
 
-def _head(name: str) -> str:
+def head(name: str) -> str:
+    """Return what stands above or before a figure."""
     return {"info_preservation": "information", "decision_rationale": "reasons", "usd": "$ each",
             "compression_ratio": "chars a token", "structural_validity": "valid", "title_quality": "title",
             "latency_ms": "ms"}.get(name, name)  # fmt: skip
