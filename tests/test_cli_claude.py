@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.claudes_words import KEY, capture, play, row_of
+from support.claudes_words import KEY, capture, captures, play, row_of
 from support.commands import Done, command
 from support.fake_messages import FakeMessages, Fault
 from support.hooks import run_hook, tool_event
@@ -24,8 +24,7 @@ def run(*arguments: str) -> Done:
 
 def test_compress_says_what_it_would_cost_and_asks_nobody(fake: FakeMessages) -> None:
     """Without --pending, or with --dry-run, the estimate is all there is."""
-    for number in range(3):
-        capture(number)
+    captures(3)
 
     plain, dry = run("compress"), run("compress", "--pending", "--dry-run", "--json")
 
@@ -39,7 +38,7 @@ def test_compress_says_what_it_would_cost_and_asks_nobody(fake: FakeMessages) ->
 
 def test_compress_pending_upgrades_everything_by_hand(fake: FakeMessages) -> None:
     """What came without a key and without services is distilled, told by Claude, and summed up."""
-    ids = [capture(number) for number in range(12)]
+    ids = captures(12)
     summarize_session("s1")
     run_hook(
         "post_tool_use",
@@ -58,7 +57,7 @@ def test_compress_pending_upgrades_everything_by_hand(fake: FakeMessages) -> Non
 
 def test_compress_takes_only_so_many(fake: FakeMessages) -> None:
     """With --limit the oldest captures go, and no summary."""
-    ids = [capture(number) for number in range(4)]
+    ids = captures(4)
     summarize_session("s1")
 
     run("compress", "--pending", "--limit", "2")
@@ -204,7 +203,7 @@ def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> Non
 
 def test_compress_errors_asks_only_about_what_was_turned_down(fake: FakeMessages) -> None:
     """What nobody has asked for does not begin to wait for the services."""
-    ids = [capture(number) for number in range(3)]
+    ids = captures(3)
     rewrites.reject(row_of(ids[1]), note="no")
     models.Observation.update(upgrade="").where(models.Observation.id.in_([ids[0], ids[2]])).execute()
 

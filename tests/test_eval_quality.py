@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.claudes_words import KEY, capture, play, record_ids, row_of, words
+from support.claudes_words import KEY, capture, captures, play, record_ids, row_of, words
 from support.commands import Done, command
 from support.fake_judge import QUESTIONS, judging, kinds
 from support.fake_messages import FakeMessages, Fault
@@ -58,8 +58,7 @@ def forget_raw() -> None:
 
 def test_two_writers_are_compared_pair_by_pair(court: FakeMessages) -> None:
     """Claude says why, the rules name the file: the judge finds in each what stands there, and no more."""
-    for number in range(3):
-        capture(number)
+    captures(3)
 
     pairs = replay()
 
@@ -118,8 +117,7 @@ def test_two_models_of_claude_are_compared(court: FakeMessages) -> None:
         return judging(body)
 
     court.answer = answer
-    for number in range(6):
-        capture(number)
+    captures(6)
 
     pairs = [pair for pair in replay(a=HAIKU, b="claude-small") if pair]
     told = benchmark.report(pairs)
@@ -190,8 +188,7 @@ def test_the_number_of_questions_is_the_judges(
 def test_the_daily_budget_holds(court: FakeMessages, memory: Path) -> None:
     """What would not fit at its worst is not asked, and nobody else is stopped by that."""
     settings_file.write("claude", {"daily_budget_usd": 0.05})
-    for number in range(20):
-        capture(number)
+    captures(20)
 
     with pytest.raises(StoppedError) as stopped:
         replay()
@@ -243,8 +240,7 @@ def test_a_model_that_is_not_there_stops_the_run_and_nobody_else(court: FakeMess
 
 def test_three_requests_in_a_row_that_are_turned_down_end_the_run(court: FakeMessages) -> None:
     """It is not their fault then."""
-    for number in range(5):
-        capture(number)
+    captures(5)
     court.faults = [Fault("status", status=400)]
 
     with pytest.raises(StoppedError, match="request after request is turned down"):
@@ -255,7 +251,7 @@ def test_three_requests_in_a_row_that_are_turned_down_end_the_run(court: FakeMes
 
 def test_the_sample_is_random_and_the_same_each_time(court: FakeMessages) -> None:
     """Looks and words of the user are not in it."""
-    ids = [capture(number) for number in range(40)]
+    ids = captures(40)
     capture(tool="Read", tool_input={"file_path": "/p/a.py"}, tool_response={})
 
     first, again = ([each.row.id for each in samples.replayable({"high"}, count=10)] for _ in range(2))
@@ -270,8 +266,7 @@ def test_compression_scores_what_the_memory_has_without_a_key(
     memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Structure, title, size and time; quality is of what was measured and says so."""
-    for number in range(3):
-        capture(number)
+    captures(3)
     forget_raw()
 
     done, as_json = run("compression"), run("compression", "--json", "--limit", "2")
@@ -311,8 +306,7 @@ def test_compression_with_a_judge(court: FakeMessages) -> None:
 
 def test_compression_that_is_stopped_tells_what_it_has(court: FakeMessages, memory: Path) -> None:
     """Exit 1, with the reason on stderr and the figures so far."""
-    for number in range(12):
-        capture(number)
+    captures(12)
     settings_file.write("claude", {"daily_budget_usd": 0.03})
 
     done = run("compression", "--with-qag")
@@ -362,8 +356,7 @@ def test_benchmark_asks_before_it_spends(court: FakeMessages) -> None:
 
 def test_benchmark_prints_both_writers_and_their_differences(court: FakeMessages) -> None:
     """As a table and as JSON; the estimate is near what was spent."""
-    for number in range(7):
-        capture(number)
+    captures(7)
 
     done, as_json = run("benchmark", "--yes", "--samples", "7"), run("benchmark", "--yes", "--json")
 

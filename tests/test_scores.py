@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support import cases
-from support.claudes_words import capture
+from support.claudes_words import capture, captures
 from support.fake_judge import judging, kinds
 from support.fake_messages import FakeMessages, Fault
 from support.processes import wait_until
@@ -218,7 +218,7 @@ def judged() -> list[dict[str, Any]]:
 def test_every_so_many_captures_a_few_are_judged(court: FakeMessages) -> None:
     """Four captures by Claude: two of them are judged, with their scores in the event log, once."""
     now = play(start=time.time())
-    ids = [capture(number) for number in range(4)]
+    ids = captures(4)
 
     now = play(start=now + 60)
 
@@ -237,8 +237,7 @@ def test_what_was_judged_is_not_judged_again(court: FakeMessages) -> None:
     """The next four captures bring others."""
     now = play(start=time.time())
     for _ in range(3):
-        for number in range(4):
-            capture(number)
+        captures(4)
         now = play(start=now + 100)
 
     ids = [row["observation_id"] for row in judged()]
@@ -248,8 +247,7 @@ def test_what_was_judged_is_not_judged_again(court: FakeMessages) -> None:
 def test_it_is_off_by_default(court: FakeMessages, memory: Path) -> None:
     """Nothing is judged, and no state is left, without [evals] every."""
     settings_file.write("evals", OFF)
-    for number in range(8):
-        capture(number)
+    captures(8)
 
     play(start=time.time() + 60)
 
@@ -259,8 +257,7 @@ def test_it_is_off_by_default(court: FakeMessages, memory: Path) -> None:
 
 def test_captures_from_before_it_was_switched_on_do_not_count(court: FakeMessages) -> None:
     """A long memory does not bring a bill."""
-    for number in range(8):
-        capture(number)
+    captures(8)
 
     play(start=time.time() + 60)
 
@@ -271,8 +268,7 @@ def test_a_used_up_budget_waits_and_stops_nobody(court: FakeMessages, memory: Pa
     """What a judgement could cost at its worst is not there today: nothing is asked, and captures go on."""
     facts.write(automatic.STATE, {"at": "2026-01-01T00:00:00.000000Z", "left": []})
     settings_file.write("evals", OFF)
-    for number in range(4):
-        capture(number)
+    captures(4)
     now = play(start=time.time() + 60)
     budget = ledger.spent_usd(since="") + 0.006
     settings_file.write("evals", ON)
@@ -293,8 +289,7 @@ def test_a_used_up_budget_waits_and_stops_nobody(court: FakeMessages, memory: Pa
 def test_an_outage_puts_it_off(court: FakeMessages) -> None:
     """The gate closes for all; afterwards the judgement is made."""
     now = play(start=time.time())
-    for number in range(4):
-        capture(number)
+    captures(4)
     court.faults = [Fault("status", status=529, nth=(2,))]
 
     play(start=now + 60)
@@ -306,8 +301,7 @@ def test_an_outage_puts_it_off(court: FakeMessages) -> None:
 def test_a_judge_that_is_not_there_ends_the_run(court: FakeMessages) -> None:
     """Nothing is asked again before the next captures, and Claude's words go on."""
     now = play(start=time.time())
-    for number in range(4):
-        capture(number)
+    captures(4)
     court.faults = [Fault("status", status=404, match="claude-sonnet-5")]
 
     now = play(start=now + 60)
@@ -320,8 +314,7 @@ def test_a_judge_that_is_not_there_ends_the_run(court: FakeMessages) -> None:
 def test_an_answer_of_no_use_is_noted(court: FakeMessages) -> None:
     """Asked twice, then let be: it is in no trend."""
     now = play(start=time.time())
-    for number in range(4):
-        capture(number)
+    captures(4)
     court.faults = [Fault("prose", match='"questions"')]
 
     play(start=now + 60)
@@ -335,8 +328,7 @@ def test_an_answer_of_no_use_is_noted(court: FakeMessages) -> None:
 def test_the_consumer_takes_the_step(court: FakeMessages, consumer: Callable[[], Any]) -> None:
     """A real consumer judges what it had Claude write."""
     facts.write(automatic.STATE, {"at": "2026-01-01T00:00:00.000000Z", "left": []})
-    for number in range(16):  # as many as go at once
-        capture(number)
+    captures(16)  # as many as go at once
     inbox.enqueue("claude_mem_lite.tasks.rewrite.upgrade")
     consumer()
 

@@ -59,6 +59,11 @@ def capture(number: int = 0, *, session_id: str = "s1", tool: str = "Edit", **ev
     return event_id
 
 
+def captures(count: int) -> list[str]:
+    """Store so many tool calls, each of its own number."""
+    return [capture(number) for number in range(count)]
+
+
 def play(*, seconds: float = 120, start: float | None = None) -> list[tuple[float, rewrite.Step]]:
     """Take steps on a fake clock, each when the one before says, for so many seconds."""
     begin = time.time() if start is None else start
