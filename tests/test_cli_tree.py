@@ -254,9 +254,8 @@ def test_an_error_of_the_system_is_said_in_words(error: OSError, says: str) -> N
     assert cli._of_the_system(error).startswith(says)
 
 
-def test_services_that_stopped_by_design_sleep(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_services_that_stopped_by_design_sleep(home: Path, claude_dir: Path) -> None:
     """With hooks that start them they are no problem; without, or with autostart off, they are."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
     assert command("install-hooks", "--client", "2.1.50").returncode == 0
     off = state.state()
     (home / "config.toml").write_text('[search]\nembedding_model = "none"\n')

@@ -89,9 +89,8 @@ def take_in(path: Path, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def elsewhere(memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(memory: Path, tmp_path: Path, claude_dir: Path) -> Path:
     """Return the path of the original's database, in its own folder, and keep real transcripts away."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     (tmp_path / ".claude-mem").mkdir()
     return tmp_path / ".claude-mem" / "claude-mem.db"
 

@@ -20,14 +20,11 @@ from claude_mem_lite.cli.app import app
 
 
 @pytest.fixture
-def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def claude(projects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return Claude Code's folder with one past session; there is no client on the PATH."""
-    folder = tmp_path / "claude"
-    (folder / "projects").mkdir(parents=True)
-    Lines().user("Dig a pond").said("The pond is dug.").write(folder / "projects")
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder))
+    Lines().user("Dig a pond").said("The pond is dug.").write(projects)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    return folder
+    return projects.parent
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
@@ -153,11 +150,10 @@ def test_a_moment_fits(
 
 
 def test_mine_reads_the_newest_sessions_and_keeps_nothing(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, claude_dir: Path, tmp_path: Path
 ) -> None:
     """What the next session would know comes of the user's transcripts; no file of theirs changes."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    recorded("2.1.329", tmp_path / "claude" / "projects")
+    recorded("2.1.329", claude_dir / "projects")
     before = tree(home), tree(tmp_path)
 
     done = command("demo", "--mine")
@@ -170,13 +166,10 @@ def test_mine_reads_the_newest_sessions_and_keeps_nothing(
     assert (tree(home), tree(tmp_path)) == before
 
 
-def test_mine_without_sessions_is_one_line(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mine_without_sessions_is_one_line(home: Path, claude_dir: Path) -> None:
     """Who has not used Claude Code yet is told so; an empty session is no session."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     nowhere = command("demo", "--mine")
-    (tmp_path / "claude" / "projects").mkdir(parents=True)
+    (claude_dir / "projects").mkdir(parents=True)
     empty = command("demo", "--mine")
 
     assert nowhere.stderr.startswith("claude-mem: Claude Code has written no sessions yet: ")
@@ -184,11 +177,9 @@ def test_mine_without_sessions_is_one_line(
     assert (nowhere.returncode, empty.returncode) == (1, 1)
 
 
-def test_little_said_is_said(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_said_is_said(home: Path, projects: Path) -> None:
     """A session of a greeting alone has little to tell, and the answer still ends well."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    (tmp_path / "claude" / "projects").mkdir(parents=True)
-    Lines().user("hi").write(tmp_path / "claude" / "projects")
+    Lines().user("hi").write(projects)
 
     done = command("demo", "--mine")
 
