@@ -34,7 +34,7 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import blocks, builder, text, touch
-from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.services import install, supervise
 from claude_mem_lite.storage import models, queries
@@ -94,10 +94,6 @@ def starts() -> None:
             for event in events:
                 if event["session_id"] == session_id:
                     inbox.append(scrub(json.dumps(event)), demo.PROJECT)
-            for event_id in queries.unfinished_events():
-                row = queries.pending_event(event_id)
-                if row is not None:
-                    record_event(row)
             summarize_session(session_id)
             block = builder.build(demo.PROJECT, session_id="new").text
             missing = [strings for strings in LAST_AND_OPEN[number] if not has(block, strings)]

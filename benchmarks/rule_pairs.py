@@ -27,7 +27,7 @@ from claude_mem_lite.distill import record
 from claude_mem_lite.learnings import session
 from claude_mem_lite.search.indexing import Index
 from claude_mem_lite.storage import learnings as learning_rows
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models
 
 KINDS = {"beside": "can stand together", "contradicts": "contradict", "same": "say the same"}
 OUTCOMES = ("retired", "question", "again", "merged", "apart")
@@ -57,9 +57,6 @@ def say(project_dir: str, session_id: str, prompt: str) -> None:
         {"hook_event_name": "SessionEnd", "reason": "other"},
     ):
         inbox.append(json.dumps(common | event), project_dir)
-    for event_id in queries.unfinished_events():
-        if row := queries.pending_event(event_id):
-            record.record_event(row)
     record.summarize_session(session_id, retell=True)
     session.learn(session_id)
 

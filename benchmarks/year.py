@@ -29,7 +29,7 @@ from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill import record
 from claude_mem_lite.learnings import session as learned
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models
 from claude_mem_lite.tasks import periodic
 
 if TYPE_CHECKING:
@@ -84,10 +84,6 @@ def take_in(name: str, project: str, events: list[str], at: dt.datetime) -> None
             stamp = inbox.utc_text((at + dt.timedelta(seconds=30 * step)).timestamp())
             connection.execute("UPDATE pending_queue SET created_at = ? WHERE id = ?", (stamp, event_id))
         connection.execute("DELETE FROM task")
-    for event_id in ids:
-        row = queries.pending_event(event_id)
-        if row is not None:
-            record.record_event(row)
     record.summarize_session(name, retell=True)
     learned.learn(name)
 
