@@ -20,11 +20,9 @@ from support.commands import command
 from support.databases import find, observation_row, session_row
 from support.hooks import run_hook, tool_event
 from support.processes import claude_mem, wait_until
-from typer.testing import CliRunner
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import client, inbox, spool
-from claude_mem_lite.cli.app import app
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import process_states, supervise
 from claude_mem_lite.storage import embeddings, models, queries
@@ -215,9 +213,9 @@ def test_services_that_do_not_come_back_are_said_after_what_was_done(
     monkeypatch.setattr(process_states, "programs", lambda: [process_states.Program("web", "RUNNING", 1, 1)])
     monkeypatch.setattr(supervise, "START_TIMEOUT_S", 0.0)
 
-    done = CliRunner().invoke(app, ["restore", str(saved), "--yes"])
+    done = command("restore", str(saved), "--yes")
 
-    assert (done.exit_code, titles()) == (1, ["Dig a pond"])
+    assert (done.returncode, titles()) == (1, ["Dig a pond"])
     assert "What was there is in" in done.stdout
     assert done.stderr.startswith("! the services did not come up again within 0 s (web RUNNING)")
 

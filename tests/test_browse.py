@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import command
 from support.databases import PROJECT, fill, observation_row, session_row
 from textual.widgets import DataTable, Static
 
-from claude_mem_lite.cli import browse_rows, main
+from claude_mem_lite.cli import browse_rows
 from claude_mem_lite.cli.browser import Browser, Confirm, Edit
 from claude_mem_lite.learnings import curate
 from claude_mem_lite.storage import models, queries
@@ -204,22 +205,13 @@ def test_captured_text_is_only_text(memory: Path) -> None:
     assert "\x07" not in said
 
 
-def test_browse_without_a_terminal_or_textual_says_so(
-    pond: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_browse_without_a_terminal_or_textual_says_so(pond: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pipe, and where the extra is missing, there is one line that says what to do."""
-    monkeypatch.setattr(sys, "argv", ["claude-mem", "browse"])
-    said = []
+    piped = command("browse")
+    monkeypatch.delitem(sys.modules, "claude_mem_lite.cli.browser")
+    monkeypatch.setitem(sys.modules, "textual", None)
+    missing = command("browse")
 
-    for missing in (False, True):
-        if missing:
-            monkeypatch.delitem(sys.modules, "claude_mem_lite.cli.browser")
-            monkeypatch.setitem(sys.modules, "textual", None)
-        with pytest.raises(SystemExit) as end:
-            main()
-        assert end.value.code == 1
-        said.append(capsys.readouterr().err)
-
-    assert said[0].endswith("browse needs a terminal; claude-mem search and report print to a pipe\n")
-    assert said[1].endswith("not installed: pip install 'claude-mem-lite[browse]'\n")
-    assert [each.count("\n") for each in said] == [1, 1]
+    assert piped.stderr.endswith("browse needs a terminal; claude-mem search and report print to a pipe\n")
+    assert missing.stderr.endswith("not installed: pip install 'claude-mem-lite[browse]'\n")
+    assert [(each.returncode, each.stderr.count("\n")) for each in (piped, missing)] == [(1, 1)] * 2

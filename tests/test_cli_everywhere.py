@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import command
 from support.databases import PROJECT, fill, known, rows
 from support.processes import wait_until
 
-from claude_mem_lite.cli import main
 from claude_mem_lite.cli.app import COMMANDS, imported
 from claude_mem_lite.services import supervise
-from claude_mem_lite.storage import models
 
 pytestmark = pytest.mark.meaning
 
@@ -96,12 +94,8 @@ def found(path: tuple[str, ...]) -> Any:
 
 
 @pytest.fixture
-def run(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Any:
+def run(home: Path, tmp_path: Path, claude_dir: Path) -> Any:
     """Return what runs a command as its process does, and checks how it ended."""
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "pond.py").write_text("def dig():\n    fill()\n\n\ndef fill():\n    pass\n")
     (tmp_path / "exported.jsonl").write_text("")
@@ -110,16 +104,10 @@ def run(
         words = {"PROJECT": str(tmp_path / "project"), "FILE": str(tmp_path / "b.zip"),
                  "EXPORTED": str(tmp_path / "exported.jsonl"), **known()}  # fmt: skip
         given = [words.get(word, word) for word in arguments]
-        monkeypatch.setattr(sys, "argv", ["claude-mem", *given, *["--json"] * as_json])
         if arguments[0] == "backup":
             Path(words["FILE"]).unlink(missing_ok=True)
-        try:
-            main()
-            status = 0
-        except SystemExit as end:
-            status = int(end.code or 0)
-        out, said = capsys.readouterr()
-        models.close_databases()
+        done = command(*given, *["--json"] * as_json, cwd=tmp_path)
+        status, out, said = done.returncode, done.stdout, done.stderr
         assert status in {0, 1}, (given, said)
         assert "Traceback" not in out + said, given
         assert "a defect" not in said, (given, said)
