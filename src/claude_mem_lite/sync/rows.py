@@ -12,24 +12,12 @@ from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import call_edges
-from claude_mem_lite.storage.models import (
-    CallEdge,
-    FailedCall,
-    FunctionChange,
-    Learning,
-    Observation,
-    ProjectFolder,
-    Session,
-)
+from claude_mem_lite.storage.models import ProjectFolder
 from claude_mem_lite.storage.rewrites import GONE
 from claude_mem_lite.sync import records
 from claude_mem_lite.sync.records import Record
 from claude_mem_lite.upkeep import lines, store
 
-MODELS: dict[str, Any] = {
-    "session": Session, "observation": Observation, "learning": Learning, "finding": FailedCall,
-    "function_change": FunctionChange, "call": CallEdge,
-}  # fmt: skip
 _NO_KEY, _NO_FOLDER = "folder:", "hub:"
 # Of a session of another machine: nobody here summarizes it, learns from it or asks Claude about it.
 _NOT_OURS = 1 << 53
@@ -77,7 +65,7 @@ def fields_of(kind: str) -> list[str]:
 
 def read(kind: str, pk: int, projects: Projects) -> dict[str, Any] | None:
     """Return the fields of a row's line, with its project's key; None where there is no such row."""
-    model = MODELS[kind]
+    model = store.TABLES[kind]
     row = model.select().where(model.pk == pk).dicts().first()
     if row is None:
         return None
@@ -89,7 +77,7 @@ def read(kind: str, pk: int, projects: Projects) -> dict[str, Any] | None:
 
 def write(record: Record, pk: int | None, projects: Projects) -> int:
     """Insert or update the row of a record; return its primary key."""
-    model, columns = MODELS[record.kind], _columns(record, projects)
+    model, columns = store.TABLES[record.kind], _columns(record, projects)
     if pk is not None:
         model.update(**columns).where(model.pk == pk).execute()
         return pk
@@ -104,7 +92,7 @@ def write(record: Record, pk: int | None, projects: Projects) -> int:
 
 def present(record: Record, projects: Projects) -> int | None:
     """Return the primary key of a record's row, None where it is not here."""
-    model = MODELS[record.kind]
+    model = store.TABLES[record.kind]
     if record.kind in records.NAMES:
         columns = _columns(record, projects)
         names = [{"function_kind": "kind"}.get(name, name) for name in records.NAMES[record.kind]]

@@ -23,7 +23,7 @@ from claude_mem_lite.storage.models import (
 from claude_mem_lite.storage.queries import UnknownIdError
 from claude_mem_lite.storage.rewrites import GONE
 
-_TABLES: dict[str, Any] = {
+TABLES: dict[str, Any] = {
     "session": Session, "observation": Observation, "learning": Learning, "finding": FailedCall,
     "function_change": FunctionChange, "call": CallEdge, "cost": LogEntry,
 }  # fmt: skip
@@ -47,7 +47,7 @@ _SESSIONS: dict[str, Any] = {"observation": Observation.session, "cost": LogEntr
 
 def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
     """Yield the rows of a kind of line, of a project or of all (None), as columns by name."""
-    table = _TABLES[kind]
+    table = TABLES[kind]
     found = table.select()
     if project_dir is not None and kind in _SESSIONS:
         own = Session.select(Session.id).where(Session.project_dir == project_dir)
@@ -85,7 +85,7 @@ def add(kind: str, row: dict[str, Any]) -> bool:
     """
     if kind == "observation":
         return _add_observation(row)
-    table = _TABLES[kind]
+    table = TABLES[kind]
     telling = row if kind == "function_change" else {name: row[name] for name in _KEYS.get(kind, ("id",))}
     same = [getattr(table, name).is_null() if value is None else getattr(table, name) == value
             for name, value in telling.items()]  # fmt: skip
