@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import cases
+from support import cases, installed
 from support.claudes_words import capture
 from support.commands import Done, command
 
@@ -49,11 +49,6 @@ def run(*arguments: str, **environment: str) -> Done:
     return command("eval", *arguments, columns=200, **environment)
 
 
-def contents(home: Path) -> dict[str, bytes]:
-    """Return every file of a data directory."""
-    return {str(path): path.read_bytes() for path in home.rglob("*") if path.is_file()}
-
-
 @pytest.mark.parametrize(
     ("ranked", "relevant", "metrics"),
     [
@@ -76,7 +71,7 @@ def test_retrieval_measures_full_text_and_the_model(memory: Path, tmp_path: Path
     """Two of three questions are answered by words; the user's memory has not changed by a byte."""
     capture()
     models.close_databases()
-    before = contents(memory)
+    before = installed.files(memory)
     files = folder(tmp_path / "set", corpus=ROWS, queries=QUERIES)
 
     done, as_json = run("retrieval", str(files)), run("retrieval", str(files), "--json")
@@ -94,7 +89,7 @@ def test_retrieval_measures_full_text_and_the_model(memory: Path, tmp_path: Path
     )
     assert told["systems"]["minilm"]["R@10"] >= 2 / 3 - 1e-4
     assert all(row["p50_ms"] <= row["p95_ms"] for row in told["systems"].values())
-    assert contents(memory) == before
+    assert installed.files(memory) == before
 
 
 def test_retrieval_without_a_model_goes_by_full_text(home: Path, tmp_path: Path) -> None:
@@ -201,7 +196,7 @@ def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:
     """Three answers of four, nothing private; a true answer with a forbidden text is a false one, too."""
     capture()
     models.close_databases()
-    before = contents(memory)
+    before = installed.files(memory)
     files = folder(
         tmp_path / "history", one=EVENTS[:4], two=[{"event": each, "env": {}} for each in EVENTS[4:]]
     )
@@ -223,7 +218,7 @@ def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:
     assert "answered by search, in its first five: 3 of 4" in done.stdout
     assert "unanswered by recall and search: How many badgers live in the sett?" in done.stdout
     assert "false: What is the roof made of?" in done.stdout
-    assert contents(memory) == before
+    assert installed.files(memory) == before
 
 
 def test_recall_asks_no_api(home: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import cases
+from support import cases, installed
 from support.commands import command
 from support.processes import wait_until
 from support.transcripts_on_disk import CWD, FOLDER, Lines
@@ -136,14 +136,11 @@ def test_a_replay_touches_nothing(home: Path, tmp_path: Path) -> None:
     folder, temporary = remembered_of_old(tmp_path), tmp_path / "temporary"
     temporary.mkdir()
     (home / "config.toml").write_text('[projects]\noff = ["*"]\n')
-    before = {
-        path: path.read_bytes() for root in (home, folder) for path in root.rglob("*") if path.is_file()
-    }
+    before = installed.files(home), installed.files(folder)
 
     told = replay(str(folder), TMPDIR=str(temporary))
 
-    after = {path: path.read_bytes() for root in (home, folder) for path in root.rglob("*") if path.is_file()}
-    assert after == before
+    assert (installed.files(home), installed.files(folder)) == before
     assert told["with_known_files"] == 1
     assert list(temporary.iterdir()) == []
 
