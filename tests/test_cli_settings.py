@@ -175,7 +175,6 @@ def _append(home: Path, number: int) -> bool:
 
 
 CASES = cases.load("settings_file")
-MINE = '# mine\n[capture]\nignored_files = [  # two\n  "[search]",\n]\n'
 
 
 @pytest.mark.parametrize(("before", "after"), CASES["choices"])
