@@ -13,6 +13,7 @@ from claude_mem_lite.storage import facts
 from claude_mem_lite.storage.models import State, memory_database
 from claude_mem_lite.sync import records, rows, triggers
 from claude_mem_lite.sync.records import NEVER, RULES, Record
+from claude_mem_lite.upkeep import store
 
 _STATE = "sync"
 _OURS, _THEIRS = 1, 2  # who has forgotten a row
@@ -187,7 +188,7 @@ def move_cursor(machine: str, generation: str, number: int) -> None:
 
 def delete_row(kind: str, pk: int) -> None:
     """Delete a row that `forget` knows by no id."""
-    model = rows.MODELS[kind]
+    model = store.TABLES[kind]
     model.delete().where(model.pk == pk).execute()
 
 
