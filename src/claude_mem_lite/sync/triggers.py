@@ -10,10 +10,11 @@ A deletion is a tombstone only while `forget` is at work: the code map deletes c
 # ruff: noqa: S608  every statement is put together from names of ours
 
 from claude_mem_lite.storage.models import memory_database
+from claude_mem_lite.sync.records import RULES
 from claude_mem_lite.sync.rows import fields_of
 from claude_mem_lite.upkeep.store import TABLES
 
-_TABLES = {kind: model._meta.table_name for kind, model in TABLES.items()}  # noqa: SLF001  (peewee's)
+_TABLES = {kind: TABLES[kind]._meta.table_name for kind in RULES}  # noqa: SLF001  (peewee's)
 # Of calls only those that sessions have observed or confirmed.
 _ONLY = {"call": "new.source = 'observation' OR new.times_confirmed > 0"}
 _OWN_NAMES = {"function_kind": "kind"}
