@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]
 LIMIT_S = 240  # some suites hang under a profiler; what ran until then counts
-_TRANSPARENT = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 
 
 def record(root: str, out: str, arguments: list[str]) -> None:

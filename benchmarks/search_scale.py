@@ -62,7 +62,7 @@ def made_up(number: int, chance: random.Random) -> dict[str, Any]:
     folder, module = prose(chance, 1), prose(chance, 1)
     return {
         "id": f"o{number}",
-        "session": f"s{number % PROJECTS}",
+        "session_id": f"s{number % PROJECTS}",
         "project_dir": f"/p{number % PROJECTS}",
         "tool_name": "Edit",
         "title": f"{prose(chance, 8)} item{number}",

@@ -171,9 +171,7 @@ def main() -> None:
             count = connection.execute("SELECT count(*) FROM pending_queue").fetchone()[0]
         models.close_databases()
         subprocess.run(
-            [sys.executable, "-m", "claude_mem_lite.cli", "prune", "--vacuum"],
-            check=True,
-            stdout=subprocess.DEVNULL,
+            [sys.executable, "-m", "claude_mem_lite.cli", "prune"], check=True, stdout=subprocess.DEVNULL
         )
         total_mb = sum(sizes_mb().values())
         print(f"after retention: {count:,} raw events, {total_mb:.1f} MB in all (limit {LIMIT_MB})")

@@ -31,7 +31,7 @@ FILES = {
     "Makefile": "all:\n",
     "ledger.toml": "",
 }
-MONEY_PY, JOURNAL_PY = "ledger/money.py", "ledger/journal.py"
+MONEY_PY = "ledger/money.py"
 LOSES, APPENDS = "`allocate` loses cents", "`Journal.post` appends"
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUMMARY = CASES["summary"]
-IN_A_TRANSCRIPT = CASES["in_a_transcript"]
 CONDENSED = (
     "Asked: Move the ledger to SQLite, and keep the CSV export. No ORM. Now: Editing store.py. "
     "Decided: WAL is off because backups copy the file. Open: Write the migration in ledger/migrate.py. "

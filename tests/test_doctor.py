@@ -221,6 +221,7 @@ def test_a_foreign_and_a_newer_memory_are_told(home: Path, monkeypatch: pytest.M
         connection.execute("CREATE TABLE sdk_sessions (id)")
     before = (home / "claude-mem.db").read_bytes()
     foreign = findings()
+    after = (home / "claude-mem.db").read_bytes()
     (home / "claude-mem.db").unlink()
     models.open_databases()
     models.close_databases()
@@ -238,7 +239,7 @@ def test_a_foreign_and_a_newer_memory_are_told(home: Path, monkeypatch: pytest.M
     assert "another program's database" in " ".join(each["found"] for each in foreign.values())
     assert newer["memory"]["cure"] == "upgrade claude-mem-lite"
     assert (older["memory"]["cure"], kept) == ("claude-mem up", last)
-    assert before != b""
+    assert after == before
 
 
 def test_the_api_is_asked_only_when_told_to(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:

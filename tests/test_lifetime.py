@@ -33,8 +33,8 @@ def down() -> bool:
 
 
 @pytest.mark.usefixtures("services")
-def test_the_services_stop_when_nobody_needs_them(home: Path) -> None:
-    """Half an hour after the last event they are gone; before that, with work left, or told so, they stay."""
+def test_the_services_stay_while_they_may_be_needed(home: Path) -> None:
+    """For half an hour after the last event, and after the web process was asked something."""
     models.open_databases(read_only=True)
     now, later = time.time(), time.time() + HALF_AN_HOUR_S + 60
     wait_until(lambda: queries.queue_stats()["messages"] == 0)

@@ -163,7 +163,8 @@ def _reckon(client: ClientName, project: str, since: str, *, has_memory: bool, a
     from claude_mem_lite.importers import store as asked
     from claude_mem_lite.learnings import session as learnings
 
-    project_dir = (_project(project) if has_memory else config.project_dir(project)) if project else None
+    of = _project if has_memory else config.project_dir
+    project_dir = of(os.path.expanduser(project)) if project else None
     found = importing.plan(
         _folder(client), client=client, project_dir=project_dir, since=since, has_memory=has_memory
     )

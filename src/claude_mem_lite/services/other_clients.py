@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from claude_mem_lite.capture import clients
 from claude_mem_lite.capture.clients import codex, gemini
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import first_state, hook_table
+from claude_mem_lite.services.install import words as words_of
 
 
 class Client(NamedTuple):
@@ -128,7 +128,7 @@ def look(client: Client) -> tuple[str, str]:
         return f"{client.told} runs without the hooks: {client.installation}", ""
     if missing := [name for name in client.events if name not in there]:
         return f"{len(there)} events registered, not {', '.join(missing)}", client.installation
-    words = [word for command in there.values() for word in shlex.split(command)]
+    words = [word for command in there.values() for word in words_of(command)]
     if gone := [word for word in words if word.startswith("/") and not os.path.exists(word)]:
         return f"they name {gone[0]}, which is not there", client.installation
     if not all(f" {client.name} " in command for command in there.values()):
