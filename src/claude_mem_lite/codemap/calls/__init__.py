@@ -1,9 +1,9 @@
 """Find who calls whom in the languages that tree-sitter reads.
 
 `facts` says what is kept of a file; `walker` reads it by a language's `Table`; `resolver` finds what is
-called, with the facts of a family's files: languages that import each other. `evaluation` tells it what a
-term may be, one of `values`, by the parts of a family: those that look names up in scopes (`lookup`,
-`members`, `results`, `type_arguments`), and Rust's (`rust_paths`, `rust_members`, `rust_results`).
+called, with the facts of a family's files: languages that import each other. An `evaluation` tells it what a
+term may be, one of `values`. `type_arguments` and `results` hold for all languages; on them rest `lookup` and
+`members`, for those that look names up in scopes, and Rust's `rust_members`, `rust_paths` and `rust_results`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,45 +21,16 @@ from claude_mem_lite.codemap.calls import (
     rust,
     rust_modules,
 )
-from claude_mem_lite.codemap.calls.evaluation import Evaluation, Rules
 from claude_mem_lite.codemap.calls.facts import Facts
-from claude_mem_lite.codemap.calls.lookup import Lookup
 from claude_mem_lite.codemap.calls.members import Members
 from claude_mem_lite.codemap.calls.resolver import Found, Missed
-from claude_mem_lite.codemap.calls.results import Expectations, Results
-from claude_mem_lite.codemap.calls.rust_members import RustMembers
-from claude_mem_lite.codemap.calls.rust_paths import RustPaths
 from claude_mem_lite.codemap.calls.rust_results import RustResults
-from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
 from claude_mem_lite.codemap.calls.values import Builtins, Finder
 from claude_mem_lite.codemap.calls.walker import Table, Walk
 from claude_mem_lite.codemap.languages.tree import Parsed
 from claude_mem_lite.codemap.languages.walk import Definition
 
 __all__ = ["FAMILIES", "Family", "Found", "Missed", "family_of", "read", "resolve"]
-
-
-def _follow_scopes(evaluation: Evaluation, finder: Finder) -> None:
-    """Evaluate by the rules of languages whose names are looked up in the scopes around, and in imports."""
-    types = TypeArguments(evaluation)
-    lookup = Lookup(evaluation, finder, types)
-    members = Members(evaluation, lookup)
-    expectations, results = Expectations(evaluation, types), Results(evaluation, types)
-    parts = lookup, members, expectations, results
-    evaluation.follow(Rules(parts, members.member, results.result, expectations.given, members.on_this))
-
-
-def _follow_paths(evaluation: Evaluation, finder: Finder) -> None:
-    """Evaluate by the rules of Rust: of others it has what is expected of functions, and what is awaited."""
-    types, members = TypeArguments(evaluation), RustMembers(evaluation)
-    paths = RustPaths(evaluation, finder, types, members)
-    expectations, others = Expectations(evaluation, types), Results(evaluation, types)
-    results = RustResults(evaluation, paths, members, others, expectations)
-    parts = expectations, others, members, paths, results
-    evaluation.follow(Rules(parts, members.member, results.result, results.given, members.on_this))
-    members.take_impls()
-    evaluation.forget()  # what was found without the `impl`s
-    paths.forget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +44,7 @@ class Family:
     table: Table
     finder: Callable[[Mapping[str, Facts], Callable[[str], str]], Finder]
     builtins: Builtins
-    prepare: Callable[[Evaluation, Finder], None] = _follow_scopes
+    evaluation: type[Members | RustResults] = Members
 
 
 FAMILIES = (
@@ -85,7 +56,7 @@ FAMILIES = (
     ),
     Family(frozenset({"Go"}), go.TABLE, go_modules.Finder, go_modules.BUILTINS),
     Family(frozenset({"Java"}), java.TABLE, java_modules.Finder, java_modules.BUILTINS),
-    Family(frozenset({"Rust"}), rust.TABLE, rust_modules.Finder, rust_modules.BUILTINS, _follow_paths),
+    Family(frozenset({"Rust"}), rust.TABLE, rust_modules.Finder, rust_modules.BUILTINS, RustResults),
 )
 
 
@@ -110,6 +81,4 @@ def resolve(files: Mapping[str, Facts], text_of: Callable[[str], str]) -> Iterat
     for family in FAMILIES:
         own = {path: files[path] for path in sorted(files) if family_of(path) is family}
         if own:
-            evaluation = Evaluation(own, family.builtins)
-            family.prepare(evaluation, family.finder(own, text_of))
-            yield from resolver.resolve(evaluation)
+            yield from resolver.resolve(family.evaluation(own, family.builtins, family.finder(own, text_of)))

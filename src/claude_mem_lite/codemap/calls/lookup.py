@@ -1,24 +1,23 @@
 """Look names up: in the scopes around, then in the file's package and its imports."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluation, Part, inside, last
-from claude_mem_lite.codemap.calls.facts import Term
-from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
-from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Finder, Value, Values
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, inside, last
+from claude_mem_lite.codemap.calls.facts import Facts, Term
+from claude_mem_lite.codemap.calls.results import Results
+from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Builtins, Finder, Value, Values
 
 _SEEN_FROM_INSIDE = frozenset({"module", "function", "namespace", "block"})
 
 
-class Lookup(Part):
+class Lookup(Results):
     """The names of files that import each other."""
 
-    def __init__(self, evaluation: Evaluation, finder: Finder, types: TypeArguments) -> None:
+    def __init__(self, files: Mapping[str, Facts], builtins: Builtins, finder: Finder) -> None:
         """Find which files see each other's exports."""
-        super().__init__(evaluation)
-        self._finder, self._types = finder, types
+        super().__init__(files, builtins, finder)
         self._packages: dict[str, dict[str, list[str]]] = {}  # files by what they export
-        for path, facts in self._files.items():
+        for path, facts in self.files.items():
             if package := finder.package(path):
                 names = self._packages.setdefault(package, {})
                 for name in facts.exports:
@@ -30,11 +29,11 @@ class Lookup(Part):
 
     def _look_up(self, at: At, name: str, space: str) -> Values:
         """Return what a name stands for in a scope: "names" of values, or "types"."""
-        scopes, here = self._files[at.path].scopes, at.scope
+        scopes, here = self.files[at.path].scopes, at.scope
         is_open = False  # a class around inherits from one that is not the project's
         while here >= 0:
             scope = scopes[here]
-            if self._builtins.implies_this and scope.kind in CLASSES and self._evaluation.steps <= MAX_STEPS:
+            if self.builtins.implies_this and scope.kind in CLASSES and self.steps <= MAX_STEPS:
                 found = self._member_around(At(at.path, here), name, space)
                 if found and (found != OUTSIDE or name in scope.members):
                     return found
@@ -46,32 +45,30 @@ class Lookup(Part):
                 return self.all_of(At(at.path, here), terms, space)
             here = scope.parent
         found = self._seen(at.path, name, space)
-        return found or (OUTSIDE if is_open or name in self._builtins.globals else ())
+        return found or (OUTSIDE if is_open or name in self.builtins.globals else ())
 
     def _member_around(self, at: At, name: str, space: str) -> Values:
         """Return what a name is as a member of a class around, an inherited one, too."""
         if space == "types":
-            found = self._evaluation.member(Value("class", at.path, at.scope), name)
+            found = self.member(Value("class", at.path, at.scope), name)
             return tuple([each for each in found if each.kind == "class"])
         env = tuple(
-            [(own, self._values(at, of)) for own, of in self._files[at.path].scopes[at.scope].type_params]
+            [(own, self.values(at, of)) for own, of in self.files[at.path].scopes[at.scope].type_params]
         )
-        return self._evaluation.member(Value("instance", at.path, at.scope, env), name)
+        return self.member(Value("instance", at.path, at.scope, env), name)
 
     def _seen(self, path: str, name: str, space: str) -> Values:
         """Return what a name is in a file's package, else in what the file imports as a whole."""
         found = self.of_package(path, name, space)
         if found:
             return found
-        names = self._files[path].scopes[0].names
+        names = self.files[path].scopes[0].names
         if name in (named := self._named(path)):
             return named[name]
         found = ()
         for term in names.get("*", ()):
-            for each in self._values(At(path, 0), term):
-                inner = (
-                    self._evaluation.member(each, name) if space == "names" else self._inner_type(each, name)
-                )
+            for each in self.values(At(path, 0), term):
+                inner = self.member(each, name) if space == "names" else self._inner_type(each, name)
                 if inner and inner != OUTSIDE:
                     return inner
                 found = found or inner
@@ -80,21 +77,21 @@ class Lookup(Part):
     def _named(self, path: str) -> dict[str, Values]:
         """Return the modules that a file imports by the name that they say themselves."""
         if path not in self._modules:
-            terms = self._files[path].scopes[0].names.get("package", ())
-            found = [each for term in terms for each in self._values(At(path, 0), term)]
+            terms = self.files[path].scopes[0].names.get("package", ())
+            found = [each for term in terms for each in self.values(At(path, 0), term)]
             self._modules[path] = {
-                self._files[each.path].scopes[0].name: (each,) for each in found if each.kind == "module"
+                self.files[each.path].scopes[0].name: (each,) for each in found if each.kind == "module"
             }
         return self._modules[path]
 
     def of_package(self, path: str, name: str, space: str) -> Values:
         """Return what the files of a file's package export by a name."""
-        paths = self._packages.get(self._finder.package(path), {}).get(name, ())
+        paths = self._packages.get(self.finder.package(path), {}).get(name, ())
         return tuple(
             [
                 value
                 for each in paths
-                for value in self.all_of(At(each, 0), self._files[each].exports[name], space)
+                for value in self.all_of(At(each, 0), self.files[each].exports[name], space)
             ]
         )
 
@@ -108,17 +105,17 @@ class Lookup(Part):
             elif term and term[0] == "alias":
                 values = (Value("alias", at.path, at.scope, extra=term),)
             else:
-                values = self._values(at, term)
+                values = self.values(at, term)
             found.update(dict.fromkeys(values))
         return tuple(found)
 
     def on_qualified(self, at: At, names: tuple[str, ...]) -> Values:
         """Return a package, or a class by the names of its package and of those around it."""
         for length in range(len(names), 0, -1):
-            path = self._finder.find(at.path, ".".join(names[:length]))
-            found: Values = (Value("module", path),) if path in self._files else ()
+            path = self.finder.find(at.path, ".".join(names[:length]))
+            found: Values = (Value("module", path),) if path in self.files else ()
             for name in names[length:]:
-                found = tuple([inner for each in found for inner in self._evaluation.member(each, name)])
+                found = tuple([inner for each in found for inner in self.member(each, name)])
             if found:
                 return found
         return OUTSIDE
@@ -127,8 +124,8 @@ class Lookup(Part):
         """Return the values of the first term that is the project's."""
         found: Values = ()
         for term in terms:
-            found = found if found == OUTSIDE else self._values(at, term)
-            if (values := self._values(at, term)) and values != OUTSIDE:
+            found = found if found == OUTSIDE else self.values(at, term)
+            if (values := self.values(at, term)) and values != OUTSIDE:
                 return values
         return found
 
@@ -136,15 +133,15 @@ class Lookup(Part):
         return self._exported(at.path, module, name, "names")
 
     def _exported(self, path: str, module: str, name: str, space: str) -> Values:
-        target = self._finder.find(path, module)
-        return self.export(target, name, space, set()) if target in self._files else OUTSIDE
+        target = self.finder.find(path, module)
+        return self.export(target, name, space, set()) if target in self.files else OUTSIDE
 
     def export(self, path: str, name: str, space: str, seen: set[str]) -> Values:
         """Return what a file exports by a name, by way of the files that it exports from."""
         if path in seen:
             return ()
         seen.add(path)
-        facts = self._files[path]
+        facts = self.files[path]
         if name == "*":
             return (Value("module", path),)
         if name == "=":
@@ -156,22 +153,18 @@ class Lookup(Part):
         if found := self.of_package(path, name, space):
             return found
         for star in facts.stars:
-            target = self._finder.find(path, star)
-            if target in self._files and (found := self.export(target, name, space, seen)):
+            target = self.finder.find(path, star)
+            if target in self.files and (found := self.export(target, name, space, seen)):
                 return found
         whole = facts.exports.get("=", ())
         return tuple(
-            [
-                inner
-                for each in self.all_of(At(path, 0), whole, space)
-                for inner in self._evaluation.member(each, name)
-            ]
+            [inner for each in self.all_of(At(path, 0), whole, space) for inner in self.member(each, name)]
         )
 
     def on_ref(self, at: At, names: tuple[str, ...], types: tuple[Term, ...]) -> Iterable[Value]:
         name = names[0]
         if len(names) == 1:
-            bound = self._types.of_name(at, name)
+            bound = self.of_name(at, name)
             if bound is not None:
                 return bound
         found = self._look_up(at, name, "types")
@@ -180,28 +173,28 @@ class Lookup(Part):
         for inner in names[1:]:
             found = tuple([value for each in found for value in self._inner_type(each, inner)])
         if found and found != OUTSIDE:
-            arguments = tuple([self._values(at, each) for each in types])
+            arguments = tuple([self.values(at, each) for each in types])
             return [value for each in found for value in self._of_type(each, arguments)]
-        if name in self._builtins.unknown:
+        if name in self.builtins.unknown:
             return ()
-        if name in self._builtins.transparent:
-            return self._values(at, types[0]) if types else ()
-        if name in self._builtins.containers:
-            return (Value("builtin", name, extra=tuple([self._values(at, each) for each in types])),)
+        if name in self.builtins.transparent:
+            return self.values(at, types[0]) if types else ()
+        if name in self.builtins.containers:
+            return (Value("builtin", name, extra=tuple([self.values(at, each) for each in types])),)
         return OUTSIDE
 
     def _inner_type(self, value: Value, name: str) -> Values:
         if value.kind == "module":
             return self.export(value.path, name, "types", set())
         if value.kind == "namespace":
-            return self.all_of(inside(value), self._scope(value).types.get(name, ()), "types")
+            return self.all_of(inside(value), self.scope(value).types.get(name, ()), "types")
         if value.kind == "class":
-            return self._evaluation.member(value, name)
+            return self.member(value, name)
         return OUTSIDE if value.kind == "outside" else ()
 
     def _of_type(self, value: Value, arguments: tuple[Values, ...]) -> Values:
         if value.kind == "alias":
-            return self._types.aliased(value, arguments)
+            return self.aliased(value, arguments)
         if value.kind in {"class", "instance"}:
-            return (self._types.bound(value, arguments)._replace(kind="instance"),)
+            return (self.bound(value, arguments)._replace(kind="instance"),)
         return (value,) if value.kind == "outside" else ()

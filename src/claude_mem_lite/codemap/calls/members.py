@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluation, Part, inside, last
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, inside, last
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.lookup import Lookup
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, argument_of
@@ -11,18 +11,14 @@ _CLASS_STEPS = 10  # that looking into a class counts as
 _MAX_BASES = 100  # above a class
 
 
-class Members(Part):
+class Members(Lookup):
     """The members of classes, interfaces, objects, modules and builtins."""
-
-    def __init__(self, evaluation: Evaluation, lookup: Lookup) -> None:
-        super().__init__(evaluation)
-        self._lookup = lookup
 
     def on_attribute(self, at: At, base: Term, name: str) -> Iterator[Value]:
         if base == ("super",):
             yield from self._member_of_super(at, name)
             return
-        for value in self._values(at, base):
+        for value in self.values(at, base):
             yield from self.member(value, name)
 
     def _member_of_super(self, at: At, name: str) -> Iterator[Value]:
@@ -35,13 +31,13 @@ class Members(Part):
         if value.kind == "outside":
             return OUTSIDE
         if value.kind == "module":
-            return self._lookup.export(value.path, name, "names", set())
+            return self.export(value.path, name, "names", set())
         if value.kind == "builtin":
             return (Value("builtin method", value.path, receiver=(value,), extra=name),)
         if value.kind in {"instance", "class", "namespace"}:
             return self._inherited(value, name, "members" if value.kind == "instance" else "statics")
         if value.kind == "function":
-            scope = self._scope(value)
+            scope = self.scope(value)
             return self._own(value, scope.statics[name]) if name in scope.statics else OUTSIDE
         return ()
 
@@ -49,10 +45,10 @@ class Members(Part):
         waiting, seen = [value], {(value.path, value.scope)}
         is_open = False  # a class above is not the project's
         without: set[Value] = set()  # methods that are declared outside of the type
-        while waiting and len(seen) < _MAX_BASES and self._evaluation.steps <= MAX_STEPS:
-            self._evaluation.steps += _CLASS_STEPS
+        while waiting and len(seen) < _MAX_BASES and self.steps <= MAX_STEPS:
+            self.steps += _CLASS_STEPS
             each = waiting.pop(0)
-            scope = self._scope(each)
+            scope = self.scope(each)
             terms = getattr(scope, where).get(name)
             if terms is not None:
                 return self._own(each._replace(receiver=(value,)), terms)
@@ -72,7 +68,7 @@ class Members(Part):
 
     def _declared_outside(self, value: Value, name: str) -> Values:
         """Return a type's methods of a name that its package declares outside of it."""
-        scope = self._scope(value)
+        scope = self.scope(value)
         if scope.parent != 0:
             return ()
         return tuple(
@@ -82,19 +78,19 @@ class Members(Part):
                         [
                             (own, of)
                             for (own, _), (_, of) in zip(
-                                self._scope(each).type_params, value.env, strict=False
+                                self.scope(each).type_params, value.env, strict=False
                             )
                         ]
                     ),
                     receiver=(value,),
                 )
-                for each in self._lookup.of_package(value.path, f"{scope.name}.{name}", "names")
+                for each in self.of_package(value.path, f"{scope.name}.{name}", "names")
                 if each.kind == "function"
             ]
         )
 
     def _own(self, owner: Value, terms: Iterable[Term]) -> Values:
-        found = dict.fromkeys([each for term in terms for each in self._values(inside(owner), term)])
+        found = dict.fromkeys([each for term in terms for each in self.values(inside(owner), term)])
         receiver = owner.receiver or (owner,)
         return tuple(
             [
@@ -105,37 +101,37 @@ class Members(Part):
 
     def _bases(self, value: Value) -> Iterator[Value]:
         """Yield the classes and interfaces directly above one."""
-        scope = self._scope(value)
+        scope = self.scope(value)
         for base in scope.bases:
-            yield from self._values(inside(value), base)
+            yield from self.values(inside(value), base)
         if scope.kind in {"class", "interface"} and scope.name:
             # Declarations of one name are one type.
-            around = self._files[value.path].scopes[scope.parent]
+            around = self.files[value.path].scopes[scope.parent]
             for term in around.types.get(last(scope.name), ()):
                 if term and term[0] == "scope" and term[1] != value.scope:
                     yield Value("instance", value.path, term[1], value.env)
 
     def on_element(self, at: At, base: Term) -> Iterator[Value]:
-        for value in self._values(at, base):
+        for value in self.values(at, base):
             if value.kind == "outside":
                 yield value
             for each in self._bases(value) if value.kind == "instance" else (value,):
-                place = self._builtins.elements.get(each.path) if each.kind == "builtin" else None
+                place = self.builtins.elements.get(each.path) if each.kind == "builtin" else None
                 if place is not None:
                     yield from argument_of(each, place)
 
     def on_this(self, at: At) -> Values:
         """Return the class or object around, or an instance of it; an arrow function has none of its own."""
-        scopes, here = self._files[at.path].scopes, at.scope
+        scopes, here = self.files[at.path].scopes, at.scope
         kind = "instance"
         while here > 0:
             scope = scopes[here]
             if scope.kind in {"class", "interface"}:
-                env = tuple([(name, self._values(At(at.path, here), of)) for name, of in scope.type_params])
+                env = tuple([(name, self.values(At(at.path, here), of)) for name, of in scope.type_params])
                 return (Value(kind, at.path, here, env),)
             if scope.kind == "function" and "arrow" not in scope.flags:
                 if "this" in scope.names:
-                    return self._lookup.all_of(At(at.path, here), scope.names["this"], "names")
+                    return self.all_of(At(at.path, here), scope.names["this"], "names")
                 kind = "class" if "static" in scope.flags else "instance"
                 around = scopes[scope.parent].kind
                 if around == "object":

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claude_mem_lite.codemap.calls.evaluation import Evaluation, Part, inside
+from claude_mem_lite.codemap.calls.evaluation import inside
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, argument_of
@@ -11,102 +11,76 @@ from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, arg
 _KINDS = {"object": "instance", "interface": "instance"}
 
 
-class Expectations(Part):
-    """What a function is given where it is written, by its types or by what is expected there."""
-
-    def __init__(self, evaluation: Evaluation, types: TypeArguments) -> None:
-        super().__init__(evaluation)
-        self._types = types
+class Results(TypeArguments):
+    """What is called, made and awaited, what types stand for, and what functions and objects are given."""
 
     def on_param(self, at: At, index: int, place: int) -> Iterable[Value]:
         """Return what a parameter may be: by its type, its default, or what is expected of the function."""
-        scope = self._files[at.path].scopes[index]
+        scope = self.files[at.path].scopes[index]
         declared, default = scope.params[place]
         here = at._replace(scope=index)
         if declared is not None:
-            return self._values(here, declared)
-        found = [*self._values(here, default)]
-        for value in self._values(at._replace(scope=scope.parent), scope.context):
-            found += self._evaluation.given(value, place)
+            return self.values(here, declared)
+        found = [*self.values(here, default)]
+        for value in self.values(at._replace(scope=scope.parent), scope.context):
+            found += self.given(value, place)
         return found
 
     def on_argument(
         self, at: At, callee: Term, place: int, types: tuple[Term, ...], declared: Term
     ) -> Iterator[Value]:
         """Yield what a call expects as an argument; `declared` is what its result is declared to be."""
-        arguments = tuple([self._values(at, each) for each in types])
-        for value in self._values(at, callee):
+        arguments = tuple([self.values(at, each) for each in types])
+        for value in self.values(at, callee):
             made: Values = (value,)
             if value.kind == "class":
-                made = self._evaluation.member(
-                    self._types.bound(value, arguments)._replace(kind="instance"), "constructor"
-                )
+                made = self.member(self.bound(value, arguments)._replace(kind="instance"), "constructor")
             for each in made:
                 if each.kind == "builtin method":  # it says itself what it gives to a function
                     yield each
                     continue
-                bound = self._types.bound(each, arguments) if each.kind == "function" else each
+                bound = self.bound(each, arguments) if each.kind == "function" else each
                 if declared is not None and each.kind == "function" and not types:
-                    bound = self._types.unified(each, at, declared)
-                yield from self._evaluation.given(bound, place)
+                    bound = self.unified(each, at, declared)
+                yield from self.given(bound, place)
 
     def on_expected(self, at: At, index: int) -> Values:
         """Return what is expected where an object or a function is written."""
-        scope = self._files[at.path].scopes[index]
-        return self._values(at._replace(scope=scope.parent), scope.context)
+        scope = self.files[at.path].scopes[index]
+        return self.values(at._replace(scope=scope.parent), scope.context)
 
     def on_returned(self, at: At, index: int) -> Values:
         """Return what is expected of a function's result."""
-        scope = self._files[at.path].scopes[index]
+        scope = self.files[at.path].scopes[index]
         if scope.return_type is not None:
-            return self._values(at._replace(scope=index), scope.return_type)
-        return tuple(
-            [each for value in self.on_expected(at, index) for each in self._evaluation.result(value)]
-        )
+            return self.values(at._replace(scope=index), scope.return_type)
+        return tuple([each for value in self.on_expected(at, index) for each in self.result(value)])
 
     def given(self, value: Value, place: int) -> Values:
         """Return what a function is given at a place."""
         if value.kind == "signature":
             types = value.extra[1]
-            return self._values(inside(value), types[place]) if place < len(types) else ()
+            return self.values(inside(value), types[place]) if place < len(types) else ()
         if value.kind == "function":
-            params = self._scope(value).params
-            return self._values(inside(value), params[place][0]) if place < len(params) else ()
+            params = self.scope(value).params
+            return self.values(inside(value), params[place][0]) if place < len(params) else ()
         if value.kind == "builtin method":
-            places = self._builtins.passed.get((value.path, value.extra), ())
+            places = self.builtins.passed.get((value.path, value.extra), ())
             return argument_of(value.receiver[0], places[place]) if place < len(places) else OUTSIDE
         if value.kind == "instance":
-            return tuple(
-                [
-                    each
-                    for made in self._evaluation.member(value, "()")
-                    for each in self._evaluation.given(made, place)
-                ]
-            )
+            return tuple([each for made in self.member(value, "()") for each in self.given(made, place)])
         return OUTSIDE if value.kind == "outside" else ()
-
-
-class Results(Part):
-    """What is called, made and awaited, and what types stand for."""
-
-    def __init__(self, evaluation: Evaluation, types: TypeArguments) -> None:
-        super().__init__(evaluation)
-        self._types = types
 
     def on_call(
         self, at: At, callee: Term, types: tuple[Term, ...] = (), arguments: tuple[Term, ...] = ()
     ) -> Iterator[Value]:
-        for value in self._values(at, callee):
+        for value in self.values(at, callee):
             if arguments and not types and value.kind == "function":
-                yield from self._evaluation.result(
-                    self._types.inferred(value, [self._values(at, each) for each in arguments])
-                )
+                yield from self.result(self.inferred(value, [self.values(at, each) for each in arguments]))
                 continue
             is_bound = types and value.kind == "function"
-            yield from self._evaluation.result(
-                self._types.bound(value, tuple([self._values(at, each) for each in types]))
-                if is_bound
-                else value
+            yield from self.result(
+                self.bound(value, tuple([self.values(at, each) for each in types])) if is_bound else value
             )
 
     def result(self, value: Value) -> Values:
@@ -116,77 +90,71 @@ class Results(Part):
         if value.kind == "class":
             return (value._replace(kind="instance"),)
         if value.kind == "signature":
-            return self._values(inside(value), value.extra[2])
+            return self.values(inside(value), value.extra[2])
         if value.kind == "instance":
-            return tuple(
-                [
-                    each
-                    for made in self._evaluation.member(value, "()")
-                    for each in self._evaluation.result(made)
-                ]
-            )
+            return tuple([each for made in self.member(value, "()") for each in self.result(made)])
         if value.kind == "builtin method":
-            place = self._builtins.results.get((value.path, value.extra))
+            place = self.builtins.results.get((value.path, value.extra))
             return argument_of(value.receiver[0], place) if place is not None else OUTSIDE
         return self._returned(value) if value.kind == "function" else ()
 
     def _returned(self, value: Value) -> Values:
-        scope = self._scope(value)
+        scope = self.scope(value)
         if scope.return_type is not None:
             if scope.return_type == ("this_type",) and value.receiver:
                 return value.receiver
-            return self._values(inside(value), scope.return_type)
+            return self.values(inside(value), scope.return_type)
         if ("this",) in scope.returns and value.receiver:
             return value.receiver
-        found = tuple([each for term in scope.returns for each in self._values(inside(value), term)])
+        found = tuple([each for term in scope.returns for each in self.values(inside(value), term)])
         return (Value("builtin", "Promise", extra=(found,)),) if "async" in scope.flags else found
 
     def on_new(self, at: At, callee: Term, types: tuple[Term, ...]) -> Iterator[Value]:
-        arguments = tuple([self._values(at, each) for each in types])
-        for value in self._values(at, callee):
+        arguments = tuple([self.values(at, each) for each in types])
+        for value in self.values(at, callee):
             if value.kind == "class":
-                yield self._types.bound(value, arguments)._replace(kind="instance")
-            elif value.kind == "function" and self._scope(value).members:
+                yield self.bound(value, arguments)._replace(kind="instance")
+            elif value.kind == "function" and self.scope(value).members:
                 yield value._replace(kind="instance")
             elif value.kind == "instance":
                 yield value
             elif value.kind == "outside":
                 name = callee[1] if callee and callee[0] == "name" else ""
-                is_container = name in self._builtins.containers
+                is_container = name in self.builtins.containers
                 yield Value("builtin", name, extra=arguments) if is_container else value
 
     def on_conversion(self, at: At, declared: Term) -> Iterator[Value]:
-        for value in self._values(at, declared):
+        for value in self.values(at, declared):
             yield value._replace(kind="class") if value.kind == "instance" else value
 
     def on_await(self, at: At, base: Term) -> Iterator[Value]:
-        for value in self._values(at, base):
-            is_opened = value.kind == "builtin" and value.path in self._builtins.awaited
+        for value in self.values(at, base):
+            is_opened = value.kind == "builtin" and value.path in self.builtins.awaited
             yield from argument_of(value, 0) if is_opened else (value,)
 
     def on_one_of(self, at: At, terms: tuple[Term, ...]) -> Iterator[Value]:
         for each in terms:
-            yield from self._values(at, each)
+            yield from self.values(at, each)
 
     def on_scope(self, at: At, index: int) -> Values:
-        kind = self._files[at.path].scopes[index].kind
+        kind = self.files[at.path].scopes[index].kind
         return (Value(_KINDS.get(kind, kind), at.path, index, at.env),)
 
     def on_typed(self, at: At, term: Term) -> Values:
-        return self._values(at, term)
+        return self.values(at, term)
 
     on_type_of = on_typed
 
     def on_union(self, at: At, terms: tuple[Term, ...]) -> list[Value]:
-        found = [value for each in terms for value in self._values(at, each)]
+        found = [value for each in terms for value in self.values(at, each)]
         return [each for each in found if each.kind != "outside"] or found
 
     def on_this_type(self, at: At) -> Values:
-        return self._evaluation.this(at)
+        return self.on_this(at)
 
     def on_member_type(self, at: At, term: Term, name: str) -> Iterator[Value]:
-        for value in self._values(at, term):
-            yield from self._evaluation.member(value, name)
+        for value in self.values(at, term):
+            yield from self.member(value, name)
 
     def on_function(self, at: At, *parts: Any) -> Values:
         return (Value("signature", at.path, at.scope, at.env, extra=("function", *parts)),)

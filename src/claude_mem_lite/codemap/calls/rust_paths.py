@@ -1,14 +1,13 @@
 """Follow Rust's paths through modules, imports and globs to what they name: values and types."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS, Evaluation, Part
-from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS
+from claude_mem_lite.codemap.calls.facts import Facts, Term
 from claude_mem_lite.codemap.calls.rust_members import RustMembers
 from claude_mem_lite.codemap.calls.rust_modules import SHARED_ROOTS
-from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
-from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Finder, Value, Values
+from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Builtins, Finder, Value, Values
 
 # What the variants of the library's enums make: which argument of which type.
 WRAPPED = {"Some": ("Option", 0), "Ok": ("Result", 0), "Err": ("Result", 1), "None": ("Option", None)}
@@ -19,22 +18,19 @@ _MAX_MODULES = 500  # that a name is looked for in
 _MAX_GLOBS = 50  # of a module that are looked at
 
 
-class RustPaths(Part):
+class RustPaths(RustMembers):
     """The modules of crates that see each other."""
 
-    def __init__(
-        self, evaluation: Evaluation, finder: Finder, types: TypeArguments, members: RustMembers
-    ) -> None:
+    def __init__(self, files: Mapping[str, Facts], builtins: Builtins, finder: Finder) -> None:
         """Find which module is in which."""
-        super().__init__(evaluation)
-        self._finder, self._types, self._members = finder, types, members
+        super().__init__(files, builtins, finder)
         self._parents: dict[str, tuple[str, int]] = {}
         self._looking: set[tuple[str, int, str, str]] = set()
         self._held: dict[tuple[str, int, str, str], Values] = {}
         self._path_depth = 0
         self._globs: dict[tuple[str, int], Values] = {}
         self._is_open_module: dict[tuple[str, int], bool] = {}
-        for path, facts in self._files.items():
+        for path, facts in self.files.items():
             for index, scope in enumerate(facts.scopes):
                 for terms in scope.types.values():
                     for term in terms:
@@ -42,9 +38,8 @@ class RustPaths(Part):
                             target = self._file(path, term)
                             if target and target != path:
                                 self._parents.setdefault(target, (path, index))
-
-    def forget(self) -> None:
-        """Forget what modules were found to hold."""
+        self.take_impls()
+        self._memo.clear()  # what was found without the `impl`s
         self._held.clear()
 
     def on_path(self, at: At, names: tuple[str, ...]) -> Values:
@@ -54,42 +49,42 @@ class RustPaths(Part):
         return self._first(at, name, "statics")
 
     def on_local(self, at: At, name: str, index: int, place: int) -> Values:
-        terms = self._files[at.path].scopes[index].names.get(name, ())
-        return self._values(at._replace(scope=index), terms[place]) if place < len(terms) else ()
+        terms = self.files[at.path].scopes[index].names.get(name, ())
+        return self.values(at._replace(scope=index), terms[place]) if place < len(terms) else ()
 
     def on_scope(self, at: At, index: int) -> Values:
-        kind = self._files[at.path].scopes[index].kind
+        kind = self.files[at.path].scopes[index].kind
         return (Value("maker" if kind == "variant" else kind, at.path, index, at.env),)
 
     def on_ref(self, at: At, names: tuple[str, ...], types: tuple[Term, ...]) -> Iterable[Value]:
         if len(names) == 1:
-            if names[0] in self._builtins.unknown:
+            if names[0] in self.builtins.unknown:
                 return ()
-            bound = self._types.of_name(at, names[0])
+            bound = self.of_name(at, names[0])
             if bound is not None:
                 return bound
         found = self.find(at, names, "types")
-        arguments = tuple([self._values(at, each) for each in types])
+        arguments = tuple([self.values(at, each) for each in types])
         return [made for each in found for made in self._made_type(each, arguments)]
 
     def on_assoc(self, at: At, owner: Term, name: str) -> Iterator[Value]:
-        for value in self._values(at, owner):
+        for value in self.values(at, owner):
             yield from self._item(value, name, "statics")
 
     def _file(self, path: str, term: Any) -> str:
-        target = self._finder.find(path, f"={term[1]}" if len(term) > 2 else f"./{term[1]}")
-        return target if target in self._files else ""
+        target = self.finder.find(path, f"={term[1]}" if len(term) > 2 else f"./{term[1]}")
+        return target if target in self.files else ""
 
     def _module(self, at: At) -> Value:
         """Return the module around a scope."""
-        scopes, here = self._files[at.path].scopes, at.scope
+        scopes, here = self.files[at.path].scopes, at.scope
         while here > 0 and scopes[here].kind != "namespace":
             here = scopes[here].parent
         return Value("module", at.path, max(here, 0))
 
     def _above(self, module: Value) -> Value:
         if module.scope:
-            parent = self._files[module.path].scopes[module.scope].parent
+            parent = self.files[module.path].scopes[module.scope].parent
             return self._module(At(module.path, parent))
         path, scope = self._parents.get(module.path, (module.path, 0))
         return self._module(At(path, scope))
@@ -129,15 +124,15 @@ class RustPaths(Part):
         if name == "super":
             return (self._above(self._module(at)),)
         if name == "Self":
-            return self._evaluation.this(at)
+            return self.on_this(at)
         if space == "types":
-            bound = self._types.of_name(at, name)
+            bound = self.of_name(at, name)
             if bound is not None:
                 return bound
         return self._look_up(at, name, space)
 
     def _look_up(self, at: At, name: str, space: str) -> Values:
-        scopes, here = self._files[at.path].scopes, at.scope
+        scopes, here = self.files[at.path].scopes, at.scope
         while here >= 0:
             scope = scopes[here]
             if scope.kind in {"function", *_MODULES}:
@@ -158,7 +153,7 @@ class RustPaths(Part):
         key = path, index
         if key not in self._is_open_module:
             self._is_open_module[key] = False  # for what is looked up on the way
-            at, globs = At(path, index), self._files[path].scopes[index].bases[:_MAX_GLOBS]
+            at, globs = At(path, index), self.files[path].scopes[index].bases[:_MAX_GLOBS]
             found = [each for glob in globs if glob for each in self.find(at, glob[1], "types")]
             self._is_open_module[key] = any(each.kind in {"outside", "std"} for each in found)
         return OUTSIDE if self._is_open_module[key] else ()
@@ -166,11 +161,11 @@ class RustPaths(Part):
     def _extern(self, at: At, name: str) -> Values:
         if name in SHARED_ROOTS:
             return (_STD,)
-        target = self._finder.find(at.path, name)
-        return (Value("module", target),) if target in self._files else OUTSIDE
+        target = self.finder.find(at.path, name)
+        return (Value("module", target),) if target in self.files else OUTSIDE
 
     def _prelude(self, name: str) -> Values:
-        known = self._builtins
+        known = self.builtins
         if name in WRAPPED:
             return (Value("builtin method", "", extra=name),)
         if name in known.containers or name in known.transparent:
@@ -183,11 +178,11 @@ class RustPaths(Part):
         known = self._held.get(key)
         if known is not None:
             return known
-        self._evaluation.steps += 1
-        if key in self._looking or self._evaluation.steps > MAX_STEPS:
+        self.steps += 1
+        if key in self._looking or self.steps > MAX_STEPS:
             return ()
         self._looking.add(key)
-        scope = self._files[path].scopes[index]
+        scope = self.files[path].scopes[index]
         at = At(path, index)
         found: list[Value] = []
         for term in getattr(scope, space).get(name, ()):
@@ -200,7 +195,7 @@ class RustPaths(Part):
             elif (module.path, module.scope) not in seen:
                 seen.add((module.path, module.scope))
                 inside = At(module.path, module.scope)
-                for term in getattr(self._files[module.path].scopes[module.scope], space).get(name, ()):
+                for term in getattr(self.files[module.path].scopes[module.scope], space).get(name, ()):
                     found += [
                         each
                         for each in self._bound_item(inside, term, space)
@@ -218,7 +213,7 @@ class RustPaths(Part):
         key = path, index
         if key not in self._globs:
             self._globs[key] = ()  # for what is looked up on the way
-            at, globs = At(path, index), self._files[path].scopes[index].bases[:_MAX_GLOBS]
+            at, globs = At(path, index), self.files[path].scopes[index].bases[:_MAX_GLOBS]
             found = [each for glob in globs if glob for each in self.find(at, glob[1], "types")]
             known = dict.fromkeys(each for each in found if each.kind in {"module", "class"})
             self._globs[key] = tuple(known)
@@ -240,12 +235,12 @@ class RustPaths(Part):
         if term[0] == "alias":
             return (Value("alias", at.path, at.scope, extra=term),)
         if term[0] == "scope":
-            kind = self._files[at.path].scopes[term[1]].kind
+            kind = self.files[at.path].scopes[term[1]].kind
             if kind == "namespace":
                 return (Value("module", at.path, term[1]),)
             if kind in {"class", "interface"}:
                 return (Value("class" if space == "types" else "maker", at.path, term[1]),)
-        return self._values(at, term)
+        return self.values(at, term)
 
     def _item(self, owner: Value, name: str, space: str) -> Values:
         """Return what a module or a type holds by a name."""
@@ -258,29 +253,25 @@ class RustPaths(Part):
         if owner.kind == "alias":
             return tuple([v for each in self._of_type(owner, ()) for v in self._item(each, name, space)])
         if owner.kind in {"class", "instance"}:
-            variants = self._scope(owner).statics.get(name)
+            variants = self.scope(owner).statics.get(name)
             if variants is not None:
                 at = At(owner.path, owner.scope, owner.env)
-                return tuple([made for term in variants for made in self._values(at, term)])
+                return tuple([made for term in variants for made in self.values(at, term)])
             instance = owner._replace(kind="instance")
-            return (
-                self._members.associated_type(instance, name)
-                if space == "types"
-                else self._evaluation.member(instance, name)
-            )
+            return self.associated_type(instance, name) if space == "types" else self.member(instance, name)
         if owner.kind == "builtin type":
             owner = Value("builtin", owner.path)
         if owner.kind == "builtin":
-            return self._evaluation.member(owner, name) if space == "statics" else OUTSIDE
+            return self.member(owner, name) if space == "statics" else OUTSIDE
         return ()
 
     def _made_type(self, value: Value, arguments: tuple[Values, ...]) -> Values:
         if value.kind == "builtin type":
-            if value.path in self._builtins.transparent:
+            if value.path in self.builtins.transparent:
                 return arguments[0] if arguments else ()
             return (Value("builtin", value.path, extra=arguments),)
         if value.kind == "maker":  # `Shape::Rect { … }`
-            return (self._members.owner(value),)
+            return (self.owner(value),)
         if value.kind in {"class", "alias"}:
             return self._of_type(value, arguments)
         if value.kind in {"instance", "builtin", "signature"}:
@@ -291,7 +282,7 @@ class RustPaths(Part):
         if value.kind == "class" and not arguments:
             return (value._replace(kind="instance"),)
         if value.kind == "class":
-            names = [name for name, _ in self._scope(value).type_params]
+            names = [name for name, _ in self.scope(value).type_params]
             env = tuple([(name, given) for name, given in zip(names, arguments, strict=False) if given])
             return (value._replace(kind="instance", env=env),)
-        return self._types.aliased(value, arguments)
+        return self.aliased(value, arguments)

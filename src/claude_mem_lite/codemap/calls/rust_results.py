@@ -3,109 +3,95 @@
 from collections.abc import Iterator
 from typing import Any
 
-from claude_mem_lite.codemap.calls.evaluation import Evaluation, Part
 from claude_mem_lite.codemap.calls.facts import Term
-from claude_mem_lite.codemap.calls.results import Expectations, Results
-from claude_mem_lite.codemap.calls.rust_members import RustMembers, key_of
+from claude_mem_lite.codemap.calls.rust_members import key_of
 from claude_mem_lite.codemap.calls.rust_modules import MAPPED, PASSED, RESULTS, SELF_RESULTS
 from claude_mem_lite.codemap.calls.rust_paths import WRAPPED, RustPaths
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Env, Value, Values, argument_of
 
 
-class RustResults(Part):
+class RustResults(RustPaths):
     """What is called, matched and made; what is no different from other languages is left to them."""
-
-    def __init__(
-        self,
-        evaluation: Evaluation,
-        paths: RustPaths,
-        members: RustMembers,
-        results: Results,
-        expectations: Expectations,
-    ) -> None:
-        super().__init__(evaluation)
-        self._paths, self._members = paths, members
-        self._results, self._expectations = results, expectations
 
     def on_call(
         self, at: At, callee: Term, types: tuple[Term, ...] = (), given: tuple[Term, ...] = ()
     ) -> Iterator[Value]:
         """Yield what a call may return."""
-        for value in self._values(at, callee):
+        for value in self.values(at, callee):
             if value.kind == "builtin method":
                 yield from self._of_builtin(value, at, types, given)
             elif value.kind == "maker":
                 env = self._inferred_env(value, list(self._field_types(value)), at, given)
-                yield self._members.owner(value)._replace(env=env) if env else self._members.owner(value)
+                yield self.owner(value)._replace(env=env) if env else self.owner(value)
             elif value.kind == "function":
-                scope = self._scope(value)
+                scope = self.scope(value)
                 explicit = tuple([
-                    (name, self._values(at, each))
+                    (name, self.values(at, each))
                     for (name, _), each in zip(scope.type_params, types, strict=False)
                 ])  # fmt: skip
                 env = explicit or self._inferred_env(
                     value, [declared for declared, _ in scope.params], at, given
                 )
-                yield from self._evaluation.result(value._replace(env=(*env, *value.env)))
+                yield from self.result(value._replace(env=(*env, *value.env)))
             else:
-                yield from self._evaluation.result(value)
+                yield from self.result(value)
 
     def on_part(self, at: At, base: Term, names: tuple[str, ...], name: str) -> Iterator[Value]:
         """Yield a field of what a pattern matches."""
-        makers = self._paths.find(at, names, "statics") or self._paths.find(at, names, "types")
+        makers = self.find(at, names, "statics") or self.find(at, names, "types")
         for maker in makers:
             if maker.kind == "builtin method" and maker.extra in WRAPPED:
                 kind, place = WRAPPED[maker.extra]
-                for value in self._values(at, base):
+                for value in self.values(at, base):
                     if value.kind == "builtin" and value.path == kind and place is not None:
                         yield from value.extra[place] if place < len(value.extra) else ()
                     elif value.kind == "outside":
                         yield value
             elif maker.kind in {"maker", "class", "instance"}:
-                owner = self._members.owner(maker) if maker.kind == "maker" else maker
-                matched = [each for each in self._values(at, base) if key_of(each) == key_of(owner)]
+                owner = self.owner(maker) if maker.kind == "maker" else maker
+                matched = [each for each in self.values(at, base) if key_of(each) == key_of(owner)]
                 known = matched[0] if matched else owner
-                yield from self._members.declared_field(known, maker.path, maker.scope, name)
+                yield from self.declared_field(known, maker.path, maker.scope, name)
             elif maker.kind == "outside":
                 yield maker
 
     def on_try(self, at: At, base: Term) -> Iterator[Value]:
-        for value in self._values(at, base):
+        for value in self.values(at, base):
             if value.kind == "builtin":
                 yield from argument_of(value, 0)
             elif value.kind in {"outside", "std"}:
                 yield OUTSIDE[0]
 
     def on_tuple(self, at: At, terms: tuple[Term, ...]) -> Values:
-        return (Value("builtin", "(,)", extra=tuple([self._values(at, each) for each in terms])),)
+        return (Value("builtin", "(,)", extra=tuple([self.values(at, each) for each in terms])),)
 
     def on_list(self, at: At, terms: tuple[Term, ...], kind: str = "[]") -> Values:
-        found = tuple(dict.fromkeys([value for each in terms for value in self._values(at, each)]))
+        found = tuple(dict.fromkeys([value for each in terms for value in self.values(at, each)]))
         return (Value("builtin", kind, extra=(found,)),)
 
     def on_vec(self, at: At, terms: tuple[Term, ...]) -> Values:
         return self.on_list(at, terms, "Vec")
 
     def on_future(self, at: At, term: Term) -> Values:
-        return (Value("builtin", "Future", extra=(self._values(at, term),)),)
+        return (Value("builtin", "Future", extra=(self.values(at, term),)),)
 
     def on_declared(self, at: At, declared: Term, term: Term) -> Values:
         """Return a variable's declared type, or what it is given where that says more."""
-        return self._values(at, declared) or self._values(at, term)
+        return self.values(at, declared) or self.values(at, term)
 
     def _field_types(self, maker: Value) -> Iterator[Term]:
-        for name, terms in self._scope(maker).members.items():
+        for name, terms in self.scope(maker).members.items():
             if name.isdigit() and terms and terms[0]:
                 yield terms[0][1]
 
     def _inferred_env(self, value: Value, declared: list[Term], at: At, given: tuple[Term, ...]) -> Env:
         """Return the type arguments that follow from the arguments of a call."""
-        scope = self._scope(self._members.owner(value) if value.kind == "maker" else value)
+        scope = self.scope(self.owner(value) if value.kind == "maker" else value)
         names = {name for name, _ in scope.type_params}
         found: dict[str, Values] = {}
         for of, term in zip(declared, given, strict=False) if names else ():
             if of and of[0] == "ref" and len(of[1]) == 1 and of[1][0] in names:
-                values = self._values(at, term)
+                values = self.values(at, term)
                 if values:
                     found.setdefault(of[1][0], values)
         return tuple(found.items())
@@ -113,41 +99,41 @@ class RustResults(Part):
     def result(self, value: Value) -> Values:
         """Return what a call of a value may return."""
         if value.kind == "maker":
-            return (self._members.owner(value),)
+            return (self.owner(value),)
         if value.kind == "builtin method":
             return self._of_builtin(value, At("", 0), (), ())
         if value.kind in {"instance", "builtin", "std", "module"}:
             return ()
-        return self._results.result(value)
+        return super().result(value)
 
     def _of_builtin(self, method: Value, at: At, types: tuple[Term, ...], given: tuple[Term, ...]) -> Values:
         """Return what a method of the language's types returns."""
         kind, name = method.path, method.extra
         if not kind and name in WRAPPED:
             of, place = WRAPPED[name]
-            inner = self._values(at, given[0]) if given else ()
+            inner = self.values(at, given[0]) if given else ()
             return (Value("builtin", of, extra=((), inner) if place else (inner,)),)
         receiver: Value | None = method.receiver[0] if method.receiver else None
         if receiver is None:
             return OUTSIDE
-        if name == "new" and kind in self._builtins.transparent | {"RefCell", "Cell", "Mutex", "RwLock"}:
-            inner = self._values(at, given[0]) if given else ()
-            return inner if kind in self._builtins.transparent else (receiver._replace(extra=(inner,)),)
-        if kind in self._builtins.transparent:  # `Rc::clone(&x)`
-            return self._values(at, given[0]) if name == "clone" and given else OUTSIDE
+        if name == "new" and kind in self.builtins.transparent | {"RefCell", "Cell", "Mutex", "RwLock"}:
+            inner = self.values(at, given[0]) if given else ()
+            return inner if kind in self.builtins.transparent else (receiver._replace(extra=(inner,)),)
+        if kind in self.builtins.transparent:  # `Rc::clone(&x)`
+            return self.values(at, given[0]) if name == "clone" and given else OUTSIDE
         if name in {"new", "with_capacity", "default"}:
             return (receiver,)
         if name == "collect":
             return self._collected(receiver, at, types)
         if name in MAPPED and given and kind in {"Option", "Result", "Iterator"}:
-            return self._mapped(receiver, MAPPED[name], self._values(at, given[-1]))
+            return self._mapped(receiver, MAPPED[name], self.values(at, given[-1]))
         spec = RESULTS.get((kind, name))
         if spec is not None:
             return _made(receiver, spec)
         return (receiver,) if name in SELF_RESULTS else OUTSIDE
 
     def _collected(self, receiver: Value, at: At, types: tuple[Term, ...]) -> Values:
-        found = self._values(at, types[0]) if types else ()
+        found = self.values(at, types[0]) if types else ()
         return tuple([
             each._replace(extra=(receiver.extra[0] if receiver.extra else (),))
             if each.kind == "builtin" and each.path not in {"Result", "Option"} and each.extra == ((),)
@@ -156,13 +142,11 @@ class RustResults(Part):
         ])  # fmt: skip
 
     def _mapped(self, receiver: Value, how: str, functions: Values) -> Values:
-        found = tuple(
-            dict.fromkeys([each for function in functions for each in self._evaluation.result(function)])
-        )
+        found = tuple(dict.fromkeys([each for function in functions for each in self.result(function)]))
         if how == "bare":
             return found
         if how == "element":
-            found = tuple([inner for each in found for inner in self._members.element(each)])
+            found = tuple([inner for each in found for inner in self.element(each)])
         return (receiver._replace(extra=(found, *receiver.extra[1:])),)
 
     def given(self, value: Value, place: int) -> Values:
@@ -171,7 +155,7 @@ class RustResults(Part):
             if place >= len(places) or not value.receiver:
                 return OUTSIDE
             return _made(value.receiver[0], places[place])
-        return () if value.kind in {"instance", "maker"} else self._expectations.given(value, place)
+        return () if value.kind in {"instance", "maker"} else super().given(value, place)
 
 
 def _made(value: Value, spec: Any) -> Values:

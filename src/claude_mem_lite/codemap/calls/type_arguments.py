@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from claude_mem_lite.codemap.calls.evaluation import Part
+from claude_mem_lite.codemap.calls.evaluation import Evaluation
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.values import At, Value, Values
 
 
-class TypeArguments(Part):
+class TypeArguments(Evaluation):
     """What type parameters stand for."""
 
     def of_name(self, at: At, name: str) -> Values | None:
@@ -15,11 +15,11 @@ class TypeArguments(Part):
         for known, values in at.env:
             if known == name:
                 return values
-        scopes, here = self._files[at.path].scopes, at.scope
+        scopes, here = self.files[at.path].scopes, at.scope
         while here >= 0:
             for known, constraint in scopes[here].type_params:
                 if known == name:
-                    return self._values(At(at.path, here), constraint)
+                    return self.values(At(at.path, here), constraint)
             here = scopes[here].parent
         return None
 
@@ -27,11 +27,11 @@ class TypeArguments(Part):
         """Return a value with its type parameters bound to arguments, to their constraints without."""
         env = [
             (name, given if (given := arguments[place : place + 1]) and given[0] else None, of)
-            for place, (name, of) in enumerate(self._scope(value).type_params)
+            for place, (name, of) in enumerate(self.scope(value).type_params)
         ]
         own = tuple(
             [
-                (name, given[0] if given else self._values(At(value.path, value.scope), of))
+                (name, given[0] if given else self.values(At(value.path, value.scope), of))
                 for name, given, of in env
             ]
         )
@@ -39,7 +39,7 @@ class TypeArguments(Part):
 
     def inferred(self, function: Value, arguments: Sequence[Values]) -> Value:
         """Return a function with the type arguments that follow from what it is given."""
-        scope = self._scope(function)
+        scope = self.scope(function)
         names = {name for name, _ in scope.type_params} - {name for name, _ in function.env}
         env: dict[str, Values] = {}
         for (declared, _), given in zip(scope.params, arguments, strict=False) if names else ():
@@ -59,12 +59,12 @@ class TypeArguments(Part):
 
     def unified(self, function: Value, at: At, declared: Term) -> Value:
         """Return a function with the type arguments that follow from what its result is declared to be."""
-        own, returned = self._scope(function).type_params, self._scope(function).return_type
+        own, returned = self.scope(function).type_params, self.scope(function).return_type
         if not own or not returned or not declared or returned[0] != "ref" or declared[0] != "ref":
             return function
         names = {(name,): name for name, _ in own}
         env = [
-            (names[left[1]], self._values(at, right))
+            (names[left[1]], self.values(at, right))
             for left, right in zip(returned[2], declared[2], strict=False)
             if left and left[0] == "ref" and left[1] in names
         ]
@@ -76,4 +76,4 @@ class TypeArguments(Part):
         env = tuple(
             [(name, arguments[at] if at < len(arguments) else ()) for at, (name, _) in enumerate(params)]
         )
-        return self._values(At(alias.path, alias.scope, env), of)
+        return self.values(At(alias.path, alias.scope, env), of)
