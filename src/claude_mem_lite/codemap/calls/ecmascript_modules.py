@@ -216,10 +216,10 @@ BUILTINS = Builtins(
         (_ARRAYS, "values", "self"),
         (_MAPS, "get", 1),
         (_MAPS, "set", "self"),
-        (_MAPS, "values", "Array<1"),
-        (_MAPS, "keys", "Array<0"),
+        (_MAPS, "values", ("Array", 1)),
+        (_MAPS, "keys", ("Array", 0)),
         (_SETS, "add", "self"),
-        (_SETS, "values keys", "Array<0"),
+        (_SETS, "values keys", ("Array", 0)),
         ("Promise PromiseLike", "catch finally", "self"),
     ),
     passed=by_method(

@@ -68,8 +68,6 @@ BUILTINS = Builtins(
     }),
     unknown=frozenset({"any"}),
     containers=frozenset({"[]", "map", "chan", "()"}),
-    transparent=frozenset(),
-    awaited=frozenset(),
     elements={"[]": 0, "map": 1, "chan": 0},
     results={
         ("map", "key"): 0,

@@ -224,9 +224,7 @@ class RustMembers(Results):
         if value.kind == "maker":
             value = self.owner(value)
         if value.kind == "builtin" and value.path == "(,)" and name.isdigit():
-            place = int(name[:4])
-            found: Values = value.extra[place] if place < len(value.extra) else ()
-            return found
+            return argument_of(value, int(name[:4]))
         if value.kind != "instance" or key_of(value) in seen:
             return OUTSIDE if value.kind in {"outside", "builtin", "std"} else ()
         seen.add(key_of(value))

@@ -1,11 +1,10 @@
 """Find what calls, patterns and literals of Rust give, by the results of the library's methods."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.rust_members import key_of
-from claude_mem_lite.codemap.calls.rust_modules import MAPPED, PASSED, RESULTS, SELF_RESULTS
+from claude_mem_lite.codemap.calls.rust_modules import MAPPED, SELF_RESULTS
 from claude_mem_lite.codemap.calls.rust_paths import WRAPPED, RustPaths
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Env, Value, Values, argument_of
 
@@ -43,8 +42,8 @@ class RustResults(RustPaths):
             if maker.kind == "builtin method" and maker.extra in WRAPPED:
                 kind, place = WRAPPED[maker.extra]
                 for value in self.values(at, base):
-                    if value.kind == "builtin" and value.path == kind and place is not None:
-                        yield from value.extra[place] if place < len(value.extra) else ()
+                    if value.kind == "builtin" and value.path == kind:
+                        yield from argument_of(value, place)
                     elif value.kind == "outside":
                         yield value
             elif maker.kind in {"maker", "class", "instance"}:
@@ -110,9 +109,9 @@ class RustResults(RustPaths):
         """Return what a method of the language's types returns."""
         kind, name = method.path, method.extra
         if not kind and name in WRAPPED:
-            of, place = WRAPPED[name]
+            of, at_second = WRAPPED[name]
             inner = self.values(at, given[0]) if given else ()
-            return (Value("builtin", of, extra=((), inner) if place else (inner,)),)
+            return (Value("builtin", of, extra=((), inner) if at_second else (inner,)),)
         receiver: Value | None = method.receiver[0] if method.receiver else None
         if receiver is None:
             return OUTSIDE
@@ -127,9 +126,9 @@ class RustResults(RustPaths):
             return self._collected(receiver, at, types)
         if name in MAPPED and given and kind in {"Option", "Result", "Iterator"}:
             return self._mapped(receiver, MAPPED[name], self.values(at, given[-1]))
-        spec = RESULTS.get((kind, name))
-        if spec is not None:
-            return _made(receiver, spec)
+        place = self.builtins.results.get((kind, name))
+        if place is not None:
+            return argument_of(receiver, place)
         return (receiver,) if name in SELF_RESULTS else OUTSIDE
 
     def _collected(self, receiver: Value, at: At, types: tuple[Term, ...]) -> Values:
@@ -150,20 +149,4 @@ class RustResults(RustPaths):
         return (receiver._replace(extra=(found, *receiver.extra[1:])),)
 
     def given(self, value: Value, place: int) -> Values:
-        if value.kind == "builtin method":
-            places = PASSED.get((value.path, value.extra), ())
-            if place >= len(places) or not value.receiver:
-                return OUTSIDE
-            return _made(value.receiver[0], places[place])
-        return () if value.kind in {"instance", "maker"} else super().given(value, place)
-
-
-def _made(value: Value, spec: Any) -> Values:
-    """Return a type that is written as in `RESULTS`."""
-    if spec is None:
-        return ()
-    if spec == "self":
-        return (value,)
-    if isinstance(spec, int):
-        return argument_of(value, spec)
-    return (Value("builtin", spec[0], extra=tuple([_made(value, each) for each in spec[1:]])),)
+        return () if value.kind == "instance" else super().given(value, place)

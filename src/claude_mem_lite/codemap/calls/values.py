@@ -27,6 +27,7 @@ class Value(NamedTuple):
 Values = tuple[Value, ...]
 Env = tuple[tuple[str, tuple[Any, ...]], ...]
 OUTSIDE = (Value("outside"),)
+Place = int | str | tuple[Any, ...] | None
 
 
 class At(NamedTuple):
@@ -43,20 +44,21 @@ class Builtins(NamedTuple):
     `globals` are names that need no import, `unknown` types of which nothing is known, `containers` types
     whose arguments are known by place, `transparent` types that stand for their first argument, `awaited`
     those that `await` opens. `elements` says which argument a loop is over. `results` says by type and method
-    which argument is returned, "self", or a new container: "Array<1"; `passed` what a function that is handed
-    over is given, by place. `noise` are methods that are not told of where their receiver is unknown. Where
-    it `implies_this`, a class sees its members without `this`.
+    what is returned: an argument by its place, "self", None for what is not known, or another type of such
+    parts, e.g. ("Array", 1); `passed` what a function that is handed over is given, by place. `noise` are
+    methods that are not told of where their receiver is unknown. Where it `implies_this`, a class sees its
+    members without `this`.
     """
 
     globals: frozenset[str]
     unknown: frozenset[str]
     containers: frozenset[str]
-    transparent: frozenset[str]
-    awaited: frozenset[str]
     elements: Mapping[str, int]
-    results: Mapping[tuple[str, str], int | str]
-    passed: Mapping[tuple[str, str], tuple[int | str, ...]]
+    results: Mapping[tuple[str, str], Place]
+    passed: Mapping[tuple[str, str], tuple[Place, ...]]
     noise: frozenset[str]
+    transparent: frozenset[str] = frozenset()
+    awaited: frozenset[str] = frozenset()
     implies_this: bool = False
 
 
@@ -88,12 +90,13 @@ def folders_of(paths: Iterable[str]) -> list[str]:
     return sorted(folders)
 
 
-def argument_of(value: Value, place: int | str) -> Values:
-    """Return an argument of a builtin's type by its place, as `Builtins` writes it."""
+def argument_of(value: Value, place: Place) -> Values:
+    """Return an argument of a builtin's type, or what is made of it, as `Builtins` writes it."""
+    if place is None:
+        return ()
     if place == "self":
         return (value,)
-    if isinstance(place, str):
-        name, _, inner = place.partition("<")
-        return (Value("builtin", name, extra=(argument_of(value, int(inner)),)),)
-    found: Values = value.extra[place] if place < len(value.extra) else ()
-    return found
+    if isinstance(place, int):
+        found: Values = value.extra[place] if place < len(value.extra) else ()
+        return found
+    return (Value("builtin", place[0], extra=tuple([argument_of(value, each) for each in place[1:]])),)
