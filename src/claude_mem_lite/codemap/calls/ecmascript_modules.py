@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from claude_mem_lite.codemap.calls.values import Builtins, by_method, folders_of
+from claude_mem_lite.codemap.calls import values
+from claude_mem_lite.codemap.calls.values import Builtins, and_above, by_method, folders_of
 
 _SUFFIXES = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _WRITTEN = {".js": (".ts", ".tsx", ".js", ".jsx"), ".jsx": (".tsx", ".jsx"), ".mjs": (".mts", ".mjs"),
@@ -21,7 +22,7 @@ _COMMA = re.compile(r'("(?:\\.|[^"\\\n])*")|,(?=\s*[}\]])')
 _MAX_EXTENDS = 5
 
 
-class Finder:
+class Finder(values.Finder):
     """The modules of a project's files; `read` returns a file's text, "" where it can't be read."""
 
     def __init__(self, paths: Collection[str], read: Callable[[str], str]) -> None:
@@ -47,10 +48,6 @@ class Finder:
             self._known[key] = self._find(folder, module)
         return self._known[key]
 
-    def package(self, _path: str) -> str:
-        """Return "": a file sees what it imports alone."""
-        return ""
-
     def _find(self, folder: str, module: str) -> str:
         if not module or len(module) > 500:
             return ""
@@ -59,10 +56,8 @@ class Finder:
         return next((found for each in self._candidates(folder, module) if (found := self._file(each))), "")
 
     def _candidates(self, folder: str, module: str) -> Iterator[str]:
-        above = folder
-        while above and above not in self._aliases:
-            above = posixpath.dirname(above)
-        for pattern, targets in self._aliases.get(above, ()):
+        aliases = next((self._aliases[each] for each in and_above(folder) if each in self._aliases), ())
+        for pattern, targets in aliases:
             head, star, tail = pattern.partition("*")
             if module == pattern or (star and module.startswith(head) and module.endswith(tail)):
                 middle = module[len(head) : len(module) - len(tail)] if star else ""

@@ -8,13 +8,14 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from claude_mem_lite.codemap.calls import values
 from claude_mem_lite.codemap.calls.facts import Facts
-from claude_mem_lite.codemap.calls.values import Builtins
+from claude_mem_lite.codemap.calls.values import Builtins, and_above, folders_of
 
 _MODULE = re.compile(r'^\s*module\s+"?([^\s"]+)', re.MULTILINE)
 
 
-class Finder:
+class Finder(values.Finder):
     """The packages of a project's files; `read` returns a file's text, "" where it can't be read."""
 
     def __init__(self, files: Mapping[str, Facts], read: Callable[[str], str]) -> None:
@@ -24,7 +25,7 @@ class Finder:
         for path in sorted(files, key=lambda path: (path.endswith("_test.go"), path)):
             self._first.setdefault(posixpath.dirname(path), path)
         self._modules: list[tuple[str, str]] = []  # path of a module and its folder, the longest path first
-        for home in {above for folder in self._first for above in _and_above(folder)}:
+        for home in folders_of(files):
             found = _MODULE.search(read(posixpath.join(home, "go.mod")))
             if found is not None:
                 self._modules.append((found[1], home))
@@ -44,18 +45,11 @@ class Finder:
         return f"{posixpath.dirname(path)}\0{self._files[path].scopes[0].name}"
 
     def _folders(self, folder: str, module: str) -> Iterator[str]:
-        for above in _and_above(folder):
+        for above in and_above(folder):
             yield posixpath.join(above, "vendor", module)
         for name, home in self._modules:
             if module == name or module.startswith(f"{name}/"):
                 yield posixpath.join(home, module[len(name) + 1 :]).rstrip("/")
-
-
-def _and_above(folder: str) -> Iterator[str]:
-    while folder:
-        yield folder
-        folder = posixpath.dirname(folder)
-    yield ""
 
 
 BUILTINS = Builtins(

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
+from claude_mem_lite.codemap.calls import values
 from claude_mem_lite.codemap.calls.facts import Facts
 from claude_mem_lite.codemap.calls.values import Builtins, by_method
 
 
-class Finder:
+class Finder(values.Finder):
     """The packages of a project's files, by what their `package` clauses say."""
 
     def __init__(self, files: Mapping[str, Facts], _read: Callable[[str], str]) -> None:

@@ -8,12 +8,13 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from claude_mem_lite.codemap.calls.values import Builtins, by_method, folders_of
+from claude_mem_lite.codemap.calls import values
+from claude_mem_lite.codemap.calls.values import Builtins, and_above, by_method, folders_of
 
 _HOMES = frozenset({"lib.rs", "main.rs", "mod.rs"})
 
 
-class Finder:
+class Finder(values.Finder):
     """The modules of a project's files; `read` returns a file's text, "" where it can't be read."""
 
     def __init__(self, paths: Collection[str], read: Callable[[str], str]) -> None:
@@ -28,10 +29,6 @@ class Finder:
                 name = _table(manifest, "package").get("name")
                 if isinstance(name, str):
                     self._crates.setdefault(_identifier(name), self._root(folder))
-
-    def package(self, _path: str) -> str:
-        """Return "": what another file defines has to be named by its module."""
-        return ""
 
     def find(self, path: str, module: str) -> str:
         """Return the file of a module: "./a/b" below a file's module, "=a.rs" beside it, else a crate's name.
@@ -49,9 +46,8 @@ class Finder:
         return next((each for each in known if each in self._paths), "")
 
     def _crate(self, path: str, name: str) -> str:
-        folder = posixpath.dirname(path)
-        while folder and "package" not in self._manifests.get(folder, {}):
-            folder = posixpath.dirname(folder)
+        above = and_above(posixpath.dirname(path))
+        folder = next((each for each in above if "package" in self._manifests.get(each, {})), "")
         manifest = self._manifests.get(folder, {})
         own = _table(manifest, "lib").get("name")
         if isinstance(own, str) and _identifier(own) == name:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 
 class Value(NamedTuple):
@@ -62,14 +63,16 @@ class Builtins(NamedTuple):
     implies_this: bool = False
 
 
-class Finder(Protocol):
+class Finder(ABC):
     """Finds the files of a module that another file imports."""
 
+    @abstractmethod
     def find(self, path: str, module: str) -> str:
         """Return the file that a module is, as it is written in a file; "" for one outside of the project."""
 
-    def package(self, path: str) -> str:
+    def package(self, _path: str) -> str:
         """Return the package of a file, whose files see each other's exports; "" for none."""
+        return ""
 
 
 def by_method(*rows: tuple[str, str, Any]) -> dict[tuple[str, str], Any]:
@@ -81,13 +84,15 @@ def by_method(*rows: tuple[str, str, Any]) -> dict[tuple[str, str], Any]:
 
 def folders_of(paths: Iterable[str]) -> list[str]:
     """Return the folders that hold files, and those above them, from "" down."""
-    folders = {""}
-    for path in paths:
-        above = posixpath.dirname(path)
-        while above not in folders:
-            folders.add(above)
-            above = posixpath.dirname(above)
-    return sorted(folders)
+    return sorted({above for folder in set(map(posixpath.dirname, paths)) for above in and_above(folder)})
+
+
+def and_above(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, "" last."""
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield ""
 
 
 def argument_of(value: Value, place: Place) -> Values:
