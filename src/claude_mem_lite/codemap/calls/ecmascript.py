@@ -12,10 +12,10 @@ from claude_mem_lite.codemap.calls.ecmascript_terms import (
     TYPES,
     shape_of,
     type_arguments_of,
-    type_params_of,
+    type_parameters,
     without_brackets,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, types_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed, types_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,9 +30,9 @@ _LITERALS = frozenset({"string", "template_string", "number", "true", "false", "
 
 
 def _class(walk: Walk, node: Node, here: int) -> None:
-    index = walk.own(node)
-    scope, name = walk.scopes[index], node.child_by_field_name("name")
-    scope.type_params = type_params_of(walk, node.child_by_field_name("type_parameters"))
+    index, name = walk.own(node), walk.named(node)
+    scope = walk.scopes[index]
+    scope.type_params = type_parameters(walk, node)
     for child in node.named_children:
         if child.type == "class_heritage":
             parts = child.named_children
@@ -40,10 +40,7 @@ def _class(walk: Walk, node: Node, here: int) -> None:
                 scope.bases += [walk.lower(each) for each in parts]
             for part in parts:
                 if part.type == "extends_clause":
-                    base, types = (
-                        walk.lower(part.child_by_field_name("value")),
-                        part.child_by_field_name("type_arguments"),
-                    )
+                    base, types = walk.lower(field_of(part, "value")), field_of(part, "type_arguments")
                     scope.bases.append(("new", base, types_of(walk, types)) if base else None)
                 elif part.type == "implements_clause":
                     scope.bases += [("typed", walk.type(each)) for each in part.named_children]
@@ -51,16 +48,14 @@ def _class(walk: Walk, node: Node, here: int) -> None:
             scope.bases += [("typed", walk.type(each)) for each in child.named_children]
     if name is None:
         return
-    text, around = walk.text(name), walk.scopes[here]
-    if node.type == "class":
-        around = scope
-    bind(around.types, text, ("scope", index))
+    around = scope if node.type == "class" else walk.scopes[here]
+    bind(around.types, name, ("scope", index))
     if node.type != "interface_declaration":
-        bind(around.names, text, ("scope", index))
+        bind(around.names, name, ("scope", index))
 
 
 def _namespace(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), node.child_by_field_name("name")
+    index, name = walk.own(node), field_of(node, "name")
     if name is not None and name.type == "identifier":
         text = walk.text(name)
         bind(walk.scopes[here].names, text, ("scope", index))
@@ -68,34 +63,28 @@ def _namespace(walk: Walk, node: Node, here: int) -> None:
 
 
 def _alias(walk: Walk, node: Node, here: int) -> None:
-    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    name, value = walk.named(node), field_of(node, "value")
     if name is not None:
-        term = (
-            "alias",
-            walk.type(value),
-            tuple(type_params_of(walk, node.child_by_field_name("type_parameters"))),
-        )
-        bind(walk.scopes[here].types, walk.text(name), term)
+        term = ("alias", walk.type(value), tuple(type_parameters(walk, node)))
+        bind(walk.scopes[here].types, name, term)
 
 
 def _field(walk: Walk, node: Node, here: int) -> None:
     """Take in a field of a class, an interface or a shape."""
-    name = node.child_by_field_name("name") or node.child_by_field_name("property")
+    name = field_of(node, "name") or field_of(node, "property")
     if name is None or name.type not in KEYS:
         return
-    declared, value = walk.type(node.child_by_field_name("type")), node.child_by_field_name("value")
+    declared, value = walk.type(field_of(node, "type")), field_of(node, "value")
     is_static = b"static" in walk.parsed.data[node.start_byte : name.start_byte].split()
-    text = walk.text(name)
-    _declared(
-        walk, walk.scopes[here].statics if is_static else walk.scopes[here].members, text, declared, value
-    )
+    terms = walk.scopes[here].statics if is_static else walk.scopes[here].members
+    _declared(walk, terms, walk.text(name), declared, value)
 
 
 def _declared(
     walk: Walk, terms: dict[str, list[Term]], name: str, declared: Term, value: Node | None
 ) -> None:
     """Bind a name to the function that it is given, else to its declared type, else to what it is given."""
-    inner = without_brackets(value)
+    inner = without_brackets(value) if value is not None else None
     index = walk.scope(inner) if inner is not None else None
     if declared is not None:
         expect(walk, value, ("typed", declared))
@@ -131,7 +120,7 @@ def _object(walk: Walk, node: Node, _here: int) -> None:
     scope = walk.scopes[index]
     for child in node.named_children:
         if child.type == "pair":
-            key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
+            key, value = field_of(child, "key"), field_of(child, "value")
             if key is not None and key.type in KEYS:
                 name = walk.text(key)
                 if value is not None and value.type not in _LITERALS:
@@ -145,10 +134,10 @@ def _object(walk: Walk, node: Node, _here: int) -> None:
 
 
 def _loop(walk: Walk, node: Node, here: int) -> None:
-    left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
+    left, operator = field_of(node, "left"), field_of(node, "operator")
     if left is None or operator is None or operator.type != "of":
         return
-    for name, bound in names_bound(walk, left, ("element", walk.lower(node.child_by_field_name("right")))):
+    for name, bound in names_bound(walk, left, ("element", walk.lower(field_of(node, "right")))):
         bind(walk.scopes[here].names, name, bound)
 
 
@@ -161,24 +150,19 @@ def _return(walk: Walk, node: Node, here: int) -> None:
 
 def _assignment(walk: Walk, node: Node, here: int) -> None:
     """Take in what is given to a name, a field or an export."""
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    left, right = field_of(node, "left"), field_of(node, "right")
     if left is None or right is None:
         return
     if left.type == "identifier":
         name = walk.text(left)
-        owner: int = here
-        while owner > 0 and name not in walk.scopes[owner].names:
-            owner = walk.scopes[owner].parent
-        known = walk.scopes[owner].names.get(name)
-        if known is not None and not any(each and each[0] == "typed" for each in known):
-            bind(walk.scopes[owner].names, name, walk.lower(right))
+        names = walk.scopes[walk.declaring(name)].names
+        if name in names and not _is_declared(names[name]):
+            bind(names, name, walk.lower(right))
         return
-    if left.type != "member_expression":
+    inner, key = field_of(left, "object"), walk.named(left, "property")
+    if left.type != "member_expression" or inner is None or key is None:
         return
-    inner, key = left.child_by_field_name("object"), left.child_by_field_name("property")
-    if inner is None or key is None:
-        return
-    name, path = walk.text(key), _path(walk, inner)
+    name, path = key, _path(walk, inner)
     value = walk.lower(right)
     if path == "this":
         owner = _this(walk, here)
@@ -220,15 +204,9 @@ def _this(walk: Walk, here: int) -> int:
 def _path(walk: Walk, node: Node) -> str:
     if node.type in {"identifier", "this"}:
         return walk.text(node)
-    inner, key = node.child_by_field_name("object"), node.child_by_field_name("property")
-    if (
-        node.type != "member_expression"
-        or inner is None
-        or key is None
-        or inner.type not in {"identifier", "this"}
-    ):
-        return ""
-    return f"{walk.text(inner)}.{walk.text(key)}"
+    inner, key = field_of(node, "object"), walk.named(node, "property")
+    is_plain = inner is not None and key is not None and inner.type in {"identifier", "this"}
+    return f"{walk.text(inner)}.{key}" if node.type == "member_expression" and is_plain else ""
 
 
 # --- calls -----------------------------------------------------------------------------------------
@@ -241,23 +219,20 @@ def _call(walk: Walk, node: Node, here: int) -> None:
     callee = walk.lower(parts[0])
     if callee is None:
         return
-    bare = without_brackets(parts[0]) or parts[0]
+    bare = without_brackets(parts[0])
     inner = bare.named_children if bare.type == "member_expression" else []
     shape = "new C()" if node.type == "new_expression" else shape_of(bare, inner)
     walk.call(here, inner[-1] if inner else bare, callee, shape)
     if parts[-1].type != "arguments":
         return
     types = type_arguments_of(walk, parts)
-    place = 0
-    for each in parts[-1].named_children:
-        if each.type != "comment":
-            if each.type not in _PLAIN:
-                expect(walk, each, ("argument", callee, place, types, walk.declared.get(node.id)))
-            place += 1
+    for place, each in enumerate(listed(parts[-1])):
+        if each.type not in _PLAIN:
+            expect(walk, each, ("argument", callee, place, types, walk.declared.get(node.id)))
 
 
 def _element(walk: Walk, node: Node, here: int) -> None:
-    name = node.child_by_field_name("name")
+    name = field_of(node, "name")
     if name is None or (name.type == "identifier" and walk.text(name)[:1].islower()):
         return
     walk.call(here, name, walk.lower(name), "<C/>")

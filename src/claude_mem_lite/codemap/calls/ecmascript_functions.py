@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.calls.ecmascript_names import KEYS, names_bound
-from claude_mem_lite.codemap.calls.ecmascript_terms import (
-    FUNCTIONS,
-    type_params_of,
-    without_brackets,
-)
-from claude_mem_lite.codemap.calls.walker import Walk, bind
+from claude_mem_lite.codemap.calls.ecmascript_terms import FUNCTIONS, type_parameters, without_brackets
+from claude_mem_lite.codemap.calls.walker import Walk, bind, field_of, listed
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,7 +27,7 @@ def take_function(walk: Walk, node: Node, here: int) -> None:
     """Take in a function's head; its name is bound around it where it is declared."""
     index = walk.own(node)
     scope = walk.scopes[index]
-    name = node.child_by_field_name("name")
+    name = field_of(node, "name")
     head = walk.parsed.data[
         node.start_byte : name.start_byte if name is not None else node.start_byte + 6
     ].split()
@@ -40,19 +36,16 @@ def take_function(walk: Walk, node: Node, here: int) -> None:
     parts = {each.type: each for each in node.named_children}  # one look: a look for a field is as long
     scope.return_type = walk.type(next((parts[each] for each in _RESULTS if each in parts), None))
     if "type_parameters" in parts:
-        scope.type_params = type_params_of(walk, parts["type_parameters"])
-    parameters = parts.get("formal_parameters")
-    if parameters is None:
-        single = node.child_by_field_name("parameter")
-        found = [single] if single is not None else []
+        scope.type_params = type_parameters(walk, node)
+    if "formal_parameters" in parts:
+        found = listed(parts["formal_parameters"])
     else:
-        found = parameters.named_children
+        found = node.children_by_field_name("parameter")
     place = 0
     for each in found:
-        if each.type != "comment":
-            place += _parameter(walk, each, index, place)
+        place += _parameter(walk, each, index, place)
     if node.type == "arrow_function" and "statement_block" not in parts:
-        body = node.child_by_field_name("body")
+        body = field_of(node, "body")
         scope.returns.append(walk.lower(body))
         expect(walk, body, ("returned", index))
     if name is None:
@@ -77,9 +70,9 @@ def bind_member(walk: Walk, owner: int, name: str, term: Term, *, is_static: boo
 
 def expect(walk: Walk, node: Node | None, term: Term) -> None:
     """Note what is expected where a function or an object is written, or the result of a call."""
-    inner = without_brackets(node)
-    if inner is None:
+    if node is None:
         return
+    inner = without_brackets(node)
     index = walk.scope(inner)
     if index is not None:
         walk.scopes[index].context = term
@@ -107,7 +100,7 @@ def _parameter(walk: Walk, node: Node, index: int, place: int) -> int:
             bind(scope.names, "this", ("typed", declared))
             return 0
     elif node.type == "assignment_pattern":
-        left, default = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, default = field_of(node, "left"), field_of(node, "right")
         pattern = left or node
     scope.params.append((declared, walk.lower(default)))
     for name, bound in names_bound(walk, pattern, ("param", index, place)):

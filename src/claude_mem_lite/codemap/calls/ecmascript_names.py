@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.ecmascript_terms import (
-    string_of,
-)
-from claude_mem_lite.codemap.calls.walker import Walk, bind
+from claude_mem_lite.codemap.calls.ecmascript_terms import string_of
+from claude_mem_lite.codemap.calls.walker import Walk, bind, field_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,23 +31,23 @@ def names_bound(walk: Walk, pattern: Node, term: Term) -> Iterator[tuple[str, Te
         elif node.type == "object_pattern":
             waiting += [(each, value) for each in node.named_children]
         elif node.type == "pair_pattern":
-            key, inner = node.child_by_field_name("key"), node.child_by_field_name("value")
+            key, inner = field_of(node, "key"), field_of(node, "value")
             if key is not None and inner is not None:
                 waiting.append((inner, ("attribute", value, walk.text(key)) if key.type in KEYS else None))
         elif node.type == "array_pattern":
             waiting += [(each, ("element", value)) for each in node.named_children]
         elif node.type in {"assignment_pattern", "object_assignment_pattern"}:
-            left = node.child_by_field_name("left")
+            left = field_of(node, "left")
             if left is not None:
                 waiting.append((left, value))
 
 
 def bind_import(walk: Walk, node: Node, here: int) -> None:
     """Bind the names that an import statement brings."""
-    module = string_of(walk, node.child_by_field_name("source"))
+    module = string_of(walk, field_of(node, "source"))
     for clause in node.named_children:
         if clause.type == "import_require_clause" and clause.named_child_count:
-            module = string_of(walk, clause.child_by_field_name("source"))
+            module = string_of(walk, field_of(clause, "source"))
             _imported(walk, here, walk.text(clause.named_children[0]), ("import", module, "="))
         if clause.type != "import_clause":
             continue
@@ -59,16 +57,16 @@ def bind_import(walk: Walk, node: Node, here: int) -> None:
             elif each.type == "namespace_import" and each.named_child_count:
                 _imported(walk, here, walk.text(each.named_children[-1]), ("import", module, "*"))
             elif each.type == "named_imports":
-                for inner in each.named_children:
-                    name, alias = inner.child_by_field_name("name"), inner.child_by_field_name("alias")
-                    if name is not None:
-                        text = walk.text(name)
-                        _imported(
-                            walk,
-                            here,
-                            walk.text(alias) if alias is not None else text,
-                            ("import", module, text),
-                        )
+                for name, alias in _renamed(walk, each):
+                    _imported(walk, here, alias, ("import", module, name))
+
+
+def _renamed(walk: Walk, clause: Node) -> Iterator[tuple[str, str]]:
+    """Yield the names in the braces of an import or export, each with what it is called from there on."""
+    for each in clause.named_children:
+        name, alias = walk.named(each), walk.named(each, "alias")
+        if name is not None:
+            yield name, alias if alias is not None else name
 
 
 def _imported(walk: Walk, here: int, name: str, term: Term) -> None:
@@ -78,7 +76,7 @@ def _imported(walk: Walk, here: int, name: str, term: Term) -> None:
 
 def bind_exports(walk: Walk, node: Node, here: int) -> None:
     """Note what an export statement exports."""
-    source, scope = node.child_by_field_name("source"), walk.scopes[here]
+    source, scope = field_of(node, "source"), walk.scopes[here]
     module = string_of(walk, source)
     is_default = any(child.type == "default" for child in node.children)
     is_clause = False
@@ -88,15 +86,11 @@ def bind_exports(walk: Walk, node: Node, here: int) -> None:
             is_clause = True
         elif child.type == "export_clause":
             is_clause = True
-            for each in child.named_children:
-                name, alias = each.child_by_field_name("name"), each.child_by_field_name("alias")
-                if name is not None:
-                    text = walk.text(name)
-                    term = ("import", module, text) if module else ("name", text)
-                    bind(walk.exports, walk.text(alias) if alias is not None else text, term)
+            for name, alias in _renamed(walk, child):
+                bind(walk.exports, alias, ("import", module, name) if module else ("name", name))
     if module and not is_clause:
         walk.stars.append(module)
-    value, declaration = node.child_by_field_name("value"), node.child_by_field_name("declaration")
+    value, declaration = field_of(node, "value"), field_of(node, "declaration")
     if value is not None and here == 0:
         bind(walk.exports, "default", walk.lower(value))
     if declaration is None:
@@ -111,7 +105,7 @@ def bind_exports(walk: Walk, node: Node, here: int) -> None:
 def _declared_names(walk: Walk, node: Node) -> Iterator[tuple[str, int | None]]:
     if node.type in {"lexical_declaration", "variable_declaration"}:
         for each in node.named_children:
-            name = each.child_by_field_name("name")
+            name = field_of(each, "name")
             if name is not None:
                 yield from ((text, None) for text, _ in names_bound(walk, name, None))
         return
@@ -119,9 +113,6 @@ def _declared_names(walk: Walk, node: Node) -> Iterator[tuple[str, int | None]]:
         for each in node.named_children:
             yield from _declared_names(walk, each)
         return
-    name = node.child_by_field_name("name")
-    index = walk.scope(node)
-    if name is not None:
-        yield walk.text(name), index
-    elif index is not None:
-        yield "", index
+    name, index = walk.named(node), walk.scope(node)
+    if name is not None or index is not None:
+        yield name or "", index

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.calls.walker import (
+    field_of,
     first_inside,
+    listed,
     literal,
+    method_shape,
     of_type,
-    own_scope,
-    own_shape,
     part,
+    type_params_of,
     types_of,
+    written_out,
 )
+from claude_mem_lite.codemap.languages.tree import unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,25 +34,14 @@ _AROUND = frozenset({
 })  # fmt: skip
 
 
-_SHAPES = {"identifier": "obj.m()", "call_expression": "f().m()", "member_expression": "obj.attr.m()"}
-
-
-def type_params_of(walk: Walk, node: Node | None) -> list[tuple[str, Term]]:
-    """Return type parameters with their constraints, or their defaults."""
-    found = []
-    for each in node.named_children if node is not None else ():
-        name = each.child_by_field_name("name")
-        if name is not None:
-            limit = each.child_by_field_name("constraint") or each.child_by_field_name("value")
-            found.append((walk.text(name), walk.type(limit)))
-    return found
+def type_parameters(walk: Walk, node: Node) -> list[tuple[str, Term]]:
+    """Return the type parameters that a node declares, with their constraints or their defaults."""
+    return type_params_of(walk, node, "constraint", "value")
 
 
 def string_of(walk: Walk, node: Node | None) -> str:
     """Return the text of a string literal."""
-    if node is None or node.type != "string":
-        return ""
-    return walk.text(node)[1:-1]
+    return walk.text(node)[1:-1] if node is not None and node.type == "string" else ""
 
 
 def type_arguments_of(walk: Walk, parts: list[Node]) -> tuple[Term, ...]:
@@ -60,17 +53,12 @@ def shape_of(function: Node, parts: list[Node]) -> str:
     """Return how a call is written, e.g. "obj.m()"."""
     if not parts:
         return "super()" if function.type == "super" else "f()"
-    kind = parts[0].type
-    if kind in {"this", "super"}:
-        return f"{kind}.m()"
-    return _SHAPES.get(kind, "….m()")
+    return method_shape(parts[0])
 
 
-def without_brackets(node: Node | None) -> Node | None:
+def without_brackets(node: Node) -> Node:
     """Return the expression inside parentheses."""
-    while node is not None and node.type in _AROUND and node.named_child_count:
-        node = node.named_children[0]
-    return node
+    return unwrapped(node, _AROUND)
 
 
 def _attribute(walk: Walk, node: Node) -> Term:
@@ -84,10 +72,8 @@ def _cast(walk: Walk, node: Node) -> Term:
         return first_inside(walk, node)
     value, kind = (parts[1], parts[0]) if node.type == "type_assertion" else parts
     declared = walk.type(kind.named_children[0] if kind.type == "type_arguments" else kind)
-    bare = without_brackets(value)
-    if bare is not None and walk.scope(bare) is not None:
-        return walk.lower(value)
-    return ("typed", declared) if declared is not None else walk.lower(value)
+    is_written_out = walk.scope(without_brackets(value)) is not None
+    return walk.lower(value) if is_written_out or declared is None else ("typed", declared)
 
 
 def _called(walk: Walk, node: Node) -> Term:
@@ -111,18 +97,15 @@ def _made(walk: Walk, node: Node) -> Term:
 
 
 def _one_of(walk: Walk, node: Node) -> Term:
-    names: tuple[str, ...] = (
-        ("consequence", "alternative") if node.type == "ternary_expression" else ("left", "right")
-    )
+    names: tuple[str, ...] = ("consequence", "alternative")
     if node.type == "binary_expression":
-        operator = node.child_by_field_name("operator")
+        operator = field_of(node, "operator")
         if operator is None or operator.type not in {"||", "??", "&&"}:
             return of_type("number")
-        names = ("right",) if operator.type == "&&" else names
-    found = tuple(
-        each for each in (walk.lower(node.child_by_field_name(name)) for name in names) if each is not None
-    )
-    return ("one_of", found) if found else None
+        names = ("right",) if operator.type == "&&" else ("left", "right")
+    found = [walk.lower(field_of(node, name)) for name in names]
+    known = tuple([each for each in found if each is not None])
+    return ("one_of", known) if known else None
 
 
 def _last(walk: Walk, node: Node) -> Term:
@@ -130,7 +113,7 @@ def _last(walk: Walk, node: Node) -> Term:
 
 
 def _subscript(walk: Walk, node: Node) -> Term:
-    base = walk.lower(node.child_by_field_name("object"))
+    base = walk.lower(field_of(node, "object"))
     return ("element", base) if base is not None else None
 
 
@@ -169,7 +152,7 @@ EXPRESSIONS = {
     "true": literal("boolean"),
     "false": literal("boolean"),
     "unary_expression": literal("boolean"),
-    **dict.fromkeys((*FUNCTIONS, "class", "object"), own_scope),
+    **dict.fromkeys((*FUNCTIONS, "class", "object"), written_out("scope")),
     "parenthesized_expression": first_inside,
     "satisfies_expression": first_inside,
     "non_null_expression": first_inside,
@@ -181,18 +164,16 @@ def _inner_type(walk: Walk, node: Node) -> Term:
 
 
 def _reference(walk: Walk, node: Node) -> Term:
-    return ("ref", tuple(walk.text(node).replace(" ", "").split(".")), ())
+    return ("ref", _parts(walk, node), ())
+
+
+def _parts(walk: Walk, name: Node) -> tuple[str, ...]:
+    return tuple(walk.text(name).replace(" ", "").split("."))
 
 
 def _generic(walk: Walk, node: Node) -> Term:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return None
-    return (
-        "ref",
-        tuple(walk.text(name).replace(" ", "").split(".")),
-        types_of(walk, node.child_by_field_name("type_arguments")),
-    )
+    name = field_of(node, "name")
+    return ("ref", _parts(walk, name), types_of(walk, field_of(node, "type_arguments"))) if name else None
 
 
 def _union(walk: Walk, node: Node) -> Term:
@@ -201,15 +182,13 @@ def _union(walk: Walk, node: Node) -> Term:
 
 
 def _function_type(walk: Walk, node: Node) -> Term:
-    found = node.child_by_field_name("parameters")
     types = []
-    for each in found.named_children if found is not None else ():
-        pattern = each.child_by_field_name("pattern")
-        if each.type != "comment" and (pattern is None or pattern.type != "this"):
-            types.append(walk.type(each.child_by_field_name("type")))
-    result = walk.type(node.child_by_field_name("return_type") or node.child_by_field_name("type"))
-    params = type_params_of(walk, node.child_by_field_name("type_parameters"))
-    return ("function", tuple(types), result, tuple(params))
+    for each in listed(field_of(node, "parameters")):
+        pattern = field_of(each, "pattern")
+        if pattern is None or pattern.type != "this":
+            types.append(walk.type(field_of(each, "type")))
+    result = walk.type(field_of(node, "return_type") or field_of(node, "type"))
+    return ("function", tuple(types), result, tuple(type_parameters(walk, node)))
 
 
 def _lookup(walk: Walk, node: Node) -> Term:
@@ -242,14 +221,16 @@ TYPES = {
     "union_type": _union,
     "intersection_type": _union,
     "function_type": _function_type,
-    "object_type": own_shape,
+    "object_type": written_out("shape"),
     "lookup_type": _lookup,
     "this_type": lambda _walk, _node: ("this_type",),
     "type_query": _query,
-    "type_predicate_annotation": lambda _walk, _node: ("ref", ("boolean",), ()),
-    "type_predicate": lambda _walk, _node: ("ref", ("boolean",), ()),
-    "literal_type": lambda _walk, _node: ("ref", ("string",), ()),
-    "template_literal_type": lambda _walk, _node: ("ref", ("string",), ()),
+    **dict.fromkeys(
+        ("type_predicate_annotation", "type_predicate"), lambda _walk, _node: ("ref", ("boolean",), ())
+    ),
+    **dict.fromkeys(
+        ("literal_type", "template_literal_type"), lambda _walk, _node: ("ref", ("string",), ())
+    ),
     **dict.fromkeys(
         ("type_annotation", "parenthesized_type", "readonly_type", "constraint", "default_type"), _inner_type
     ),

@@ -15,12 +15,20 @@ from claude_mem_lite.codemap.calls.go_terms import (
     TYPES,
     arguments_of,
     callee_of,
+    function_of,
     parameters_of,
     result_of,
-    shape_of,
-    without_brackets,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
+from claude_mem_lite.codemap.calls.walker import (
+    Table,
+    Walk,
+    bind,
+    bind_parameters,
+    field_of,
+    listed,
+    method_shape,
+    type_params_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,16 +45,13 @@ _REFERENCES = frozenset({"type_identifier", "qualified_type", "generic_type"})
 
 
 def _function(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
+    index, name = walk.own(node), walk.named(node)
     scope = walk.scopes[index]
-    _type_params(walk, node, index)
+    scope.type_params = type_params_of(walk, node, "type")
     receiver = field_of(node, "receiver")
     if receiver is not None:
-        _receiver(walk, receiver, index, walk.text(name) if name is not None else "")
-    for place, (text, declared) in enumerate(parameters_of(walk, field_of(node, "parameters"))):
-        scope.params.append((declared, None))
-        if text:
-            bind(scope.names, text, ("param", index, place))
+        _receiver(walk, receiver, index, name or "")
+    bind_parameters(walk, index, parameters_of(walk, field_of(node, "parameters")))
     result = field_of(node, "result")
     scope.return_type = result_of(walk, result)
     for text, declared in parameters_of(walk, result):
@@ -54,11 +59,10 @@ def _function(walk: Walk, node: Node, here: int) -> None:
             bind(scope.names, text, ("typed", declared))
     if name is None or receiver is not None:
         return
-    text = walk.text(name)
     if node.type == "method_elem":
-        bind(walk.scopes[here].members, text, ("scope", index))
-    elif text not in {"_", "init"}:
-        _declare(walk, here, text, ("scope", index))
+        bind(walk.scopes[here].members, name, ("scope", index))
+    elif name not in {"_", "init"}:
+        _declare(walk, here, name, ("scope", index))
 
 
 def _receiver(walk: Walk, node: Node, index: int, method: str) -> None:
@@ -74,14 +78,6 @@ def _receiver(walk: Walk, node: Node, index: int, method: str) -> None:
             bind(scope.names, text, ("typed", declared))
 
 
-def _type_params(walk: Walk, node: Node, index: int) -> None:
-    found = field_of(node, "type_parameters")
-    for each in found.named_children if found is not None else ():
-        constraint = walk.type(field_of(each, "type"))
-        for name in each.children_by_field_name("name"):
-            walk.scopes[index].type_params.append((walk.text(name), constraint))
-
-
 def _declare(walk: Walk, here: int, name: str, term: Term) -> None:
     """Bind a name, which the other files of the package see where it is declared outside of functions."""
     bind(walk.scopes[here].names, name, term)
@@ -90,12 +86,12 @@ def _declare(walk: Walk, here: int, name: str, term: Term) -> None:
 
 
 def _type_spec(walk: Walk, node: Node, here: int) -> None:
-    index, name, written = walk.own(node), field_of(node, "name"), field_of(node, "type")
+    index, name, written = walk.own(node), walk.named(node), field_of(node, "type")
     if name is None:
         return
     scope = walk.scopes[index]
     scope.flags.append("converts")
-    _type_params(walk, node, index)
+    scope.type_params = type_params_of(walk, node, "type")
     underlying = walk.type(written)
     if underlying is not None:
         scope.bases.append(("typed", underlying))
@@ -103,17 +99,15 @@ def _type_spec(walk: Walk, node: Node, here: int) -> None:
         bind(scope.members, "()", ("typed", underlying))
     if written is not None and written.type in _REFERENCES:
         scope.flags.append("defined")
-    text = walk.text(name)
-    _declare(walk, here, text, ("scope", index))
-    bind(walk.scopes[here].types, text, ("scope", index))
+    _declare(walk, here, name, ("scope", index))
+    bind(walk.scopes[here].types, name, ("scope", index))
 
 
 def _type_alias(walk: Walk, node: Node, here: int) -> None:
-    name, declared = field_of(node, "name"), walk.type(field_of(node, "type"))
+    name, declared = walk.named(node), walk.type(field_of(node, "type"))
     if name is not None:
-        text = walk.text(name)
-        bind(walk.scopes[here].types, text, ("alias", declared, ()))
-        _declare(walk, here, text, ("conversion", declared))
+        bind(walk.scopes[here].types, name, ("alias", declared, ()))
+        _declare(walk, here, name, ("conversion", declared))
 
 
 def _field(walk: Walk, node: Node, here: int) -> None:
@@ -196,11 +190,11 @@ def _package(walk: Walk, node: Node, _here: int) -> None:
 
 
 def _import(walk: Walk, node: Node, _here: int) -> None:
-    name, path = field_of(node, "name"), field_of(node, "path")
+    name, path = walk.named(node), walk.named(node, "path")
     if path is None:
         return
-    module = walk.text(path)[1:-1]
-    alias = walk.text(name) if name is not None else _likely(module)
+    module = path[1:-1]
+    alias = name if name is not None else _likely(module)
     scope, term = walk.scopes[0], ("import", module, "*")
     if alias != "_":
         for terms in (scope.names, scope.types):
@@ -225,13 +219,15 @@ def _likely(module: str) -> str:
 
 
 def _call(walk: Walk, node: Node, here: int) -> None:
-    function = without_brackets(field_of(node, "function"))
+    function = function_of(node)
     if function is None:
         return
     callee = callee_of(walk, function)
     arguments_of(walk, node)
     if callee is not None and function.type != "func_literal":
-        walk.call(here, field_of(function, "field") or function, callee, shape_of(function))
+        is_method = function.type == "selector_expression"
+        shape = method_shape(field_of(function, "operand")) if is_method else "f()"
+        walk.call(here, field_of(function, "field") or function, callee, shape)
 
 
 _FUNCTION_NODES = ("function_declaration", "method_declaration", "method_elem", "func_literal")

@@ -10,12 +10,14 @@ from claude_mem_lite.codemap.calls.walker import (
     first_inside,
     listed,
     of_type,
-    own_scope,
-    own_shape,
     part,
+    plain_arguments,
     typed,
     types_of,
+    with_arguments,
+    written_out,
 )
+from claude_mem_lite.codemap.languages.tree import unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,9 +31,6 @@ _MAX_ARGUMENTS = 8  # of one call, of which the types are looked at
 
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "&&", "||"})
-
-
-_SIMPLE = frozenset({"name", "attribute", "typed"})
 
 
 def parameters_of(walk: Walk, node: Node | None) -> Iterator[tuple[str, Term]]:
@@ -66,37 +65,25 @@ def callee_of(walk: Walk, function: Node) -> Term:
     return term
 
 
-def shape_of(function: Node) -> str:
-    """Return how a call is written, e.g. "obj.m()"."""
-    if function.type != "selector_expression":
-        return "f()"
-    operand = field_of(function, "operand")
-    kinds = {"identifier": "obj.m()", "call_expression": "f().m()", "selector_expression": "obj.attr.m()"}
-    return kinds.get(operand.type if operand is not None else "", "….m()")
-
-
-def without_brackets(node: Node | None) -> Node | None:
-    """Return the expression inside parentheses."""
-    while node is not None and node.type == "parenthesized_expression" and node.named_child_count:
-        node = node.named_children[0]
-    return node
+def function_of(call: Node) -> Node | None:
+    """Return what is called, without parentheses."""
+    function = field_of(call, "function")
+    return unwrapped(function, {"parenthesized_expression"}) if function is not None else None
 
 
 def _name(walk: Walk, node: Node) -> Term:
     """Return a name with the scope that has declared it so far."""
-    name, here = walk.text(node), walk.here
-    while here > 0 and name not in walk.scopes[here].names:
-        here = walk.scopes[here].parent
-    return ("name", name, here)
+    name = walk.text(node)
+    return ("name", name, walk.declaring(name))
 
 
 def _selector(walk: Walk, node: Node) -> Term:
-    base, name = walk.lower(field_of(node, "operand")), field_of(node, "field")
-    return ("attribute", base, walk.text(name)) if name is not None else None
+    base, name = walk.lower(field_of(node, "operand")), walk.named(node, "field")
+    return ("attribute", base, name) if name is not None else None
 
 
 def _called(walk: Walk, node: Node) -> Term:
-    function = without_brackets(field_of(node, "function"))
+    function = function_of(node)
     arguments = arguments_of(walk, node)
     if function is None:
         return None
@@ -107,8 +94,7 @@ def _called(walk: Walk, node: Node) -> Term:
     if callee == ("name", "append", 0):
         return arguments[0] if arguments else None
     types = types_of(walk, field_of(node, "type_arguments"))
-    simple = tuple([each if each and each[0] in _SIMPLE else None for each in arguments])
-    return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
+    return ("call", callee, types, plain_arguments(arguments)) if callee is not None else None
 
 
 def arguments_of(walk: Walk, node: Node) -> list[Term]:
@@ -146,7 +132,7 @@ EXPRESSIONS = {
     "unary_expression": _unary,
     "binary_expression": _binary,
     "parenthesized_expression": first_inside,
-    "func_literal": own_scope,
+    "func_literal": written_out("scope"),
     **dict.fromkeys(
         ("composite_literal", "type_conversion_expression", "type_assertion_expression"), typed
     ),
@@ -163,10 +149,7 @@ def _reference(walk: Walk, node: Node) -> Term:
 
 
 def _generic(walk: Walk, node: Node) -> Term:
-    base, types = walk.type(field_of(node, "type")), field_of(node, "type_arguments")
-    if not base or base[0] != "ref" or types is None:
-        return base
-    return ("ref", base[1], types_of(walk, types))
+    return with_arguments(walk, field_of(node, "type"), field_of(node, "type_arguments"))
 
 
 def _inner_type(walk: Walk, node: Node) -> Term:
@@ -193,5 +176,5 @@ TYPES = {
     "map_type": _container("map", "key", "value"),
     "channel_type": _container("chan", "value"),
     "function_type": _function_type,
-    **dict.fromkeys(("struct_type", "interface_type"), own_shape),
+    **dict.fromkeys(("struct_type", "interface_type"), written_out("shape")),
 }

@@ -16,7 +16,16 @@ from claude_mem_lite.codemap.calls.java_terms import (
     parts_of,
     shape_of,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
+from claude_mem_lite.codemap.calls.walker import (
+    Table,
+    Walk,
+    bind,
+    bind_parameters,
+    expect_arguments,
+    field_of,
+    listed,
+)
+from claude_mem_lite.codemap.languages.tree import child_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,34 +35,29 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.calls.facts import Term
 
 _MAX_IMPORTS = 100  # of whole packages
-_CLASSES = frozenset({"class"})
 
 
 # --- classes and their members ---------------------------------------------------------------------
 
 
 def _class(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
-    if name is None:
+    index, text = walk.own(node), walk.named(node)
+    if text is None:
         return
-    scope, text = walk.scopes[index], walk.text(name)
+    scope = walk.scopes[index]
     _type_params(walk, node, index)
     for child in node.named_children:
         if child.type in {"superclass", "super_interfaces", "extends_interfaces"}:
             scope.bases += [("typed", walk.type(each)) for each in _listed_types(child)]
     own: Term = ("ref", (text,), ())
-    for place, (component, declared) in enumerate(_parameters(walk, node)):  # of a record
-        scope.params.append((declared, None))
-        bind(scope.members, component, ("typed", declared))
-        if not _has_accessor(walk, node, component):
-            bind(scope.members, f"{component}/0", _returning(declared))
-        bind(scope.names, component, ("param", index, place))
+    if node.type == "record_declaration":
+        _components(walk, node, index)
     if node.type == "enum_declaration":
         _member(walk, index, "values/0", _returning(("ref", ("[]",), (own,))), is_static=True)
         _member(walk, index, "valueOf/1", _returning(own), is_static=True)
     bind(scope.members, "constructor", None)  # it is not inherited
     bind(walk.scopes[here].types, text, ("scope", index))
-    if walk.scopes[here].kind in _CLASSES:
+    if walk.scopes[here].kind == "class":
         _member(walk, here, text, ("scope", index), is_static=True)
     else:
         bind(walk.scopes[here].names, text, ("scope", index))
@@ -61,14 +65,17 @@ def _class(walk: Walk, node: Node, here: int) -> None:
         bind(walk.exports, text, ("name", text))
 
 
-def _has_accessor(walk: Walk, node: Node, component: str) -> bool:
-    body = field_of(node, "body")
-    return any(
-        each.type == "method_declaration"
-        and (name := field_of(each, "name")) is not None
-        and walk.text(name) == component
-        for each in (body.named_children if body is not None else ())
-    )
+def _components(walk: Walk, node: Node, index: int) -> None:
+    """Take in the components of a record, and the methods that it has for those without one."""
+    members, components = walk.scopes[index].members, [*_parameters(walk, node)]
+    bind_parameters(walk, index, components)
+    methods = {
+        walk.named(each) for each in listed(field_of(node, "body")) if each.type == "method_declaration"
+    }
+    for name, declared in components:
+        bind(members, name, ("typed", declared))
+        if name not in methods:
+            bind(members, f"{name}/0", _returning(declared))
 
 
 def _returning(declared: Term) -> Term:
@@ -95,10 +102,9 @@ def _is_static(walk: Walk, node: Node) -> bool:
 
 def _anonymous(walk: Walk, node: Node, _here: int) -> None:
     """Make a class of `new C() { … }` and of an enum's constant with a body."""
-    index, body = walk.own(node), _body(node)
-    if body is None:
+    if child_of(node, "class_body") is None:
         return
-    scope = walk.scopes[index]
+    scope = walk.scopes[walk.own(node)]
     scope.kind = "class"
     declared = walk.type(field_of(node, "type"))
     if declared is not None:
@@ -107,47 +113,41 @@ def _anonymous(walk: Walk, node: Node, _here: int) -> None:
         scope.bases.append(("scope", scope.parent))
 
 
-def _body(node: Node) -> Node | None:
-    return next((each for each in node.named_children if each.type == "class_body"), None)
-
-
 def _constant(walk: Walk, node: Node, here: int) -> None:
     """Take in an enum's constant, and the call of the constructor that it is."""
-    name = field_of(node, "name")
-    if name is None:
-        return
-    _member(walk, here, walk.text(name), ("typed", ("this_type",)), is_static=True)
-    _anonymous(walk, node, here)
+    name = walk.named(node)
+    if name is not None:
+        _member(walk, here, name, ("typed", ("this_type",)), is_static=True)
+        _anonymous(walk, node, here)
 
 
 def _field(walk: Walk, node: Node, here: int) -> None:
     is_static = _is_static(walk, node) or node.type == "constant_declaration"
     declared = walk.type(field_of(node, "type"))
     for each in node.children_by_field_name("declarator"):
-        name = field_of(each, "name")
+        name = walk.named(each)
         if name is not None:
-            _member(walk, here, walk.text(name), ("typed", declared), is_static=is_static)
+            _member(walk, here, name, ("typed", declared), is_static=is_static)
             _expect(walk, field_of(each, "value"), ("typed", declared))
 
 
 def _type_params(walk: Walk, node: Node, index: int) -> None:
-    found = field_of(node, "type_parameters")
-    for each in found.named_children if found is not None else ():
-        names = [child for child in each.named_children if child.type == "type_identifier"]
-        bound = next((child for child in each.named_children if child.type == "type_bound"), None)
+    for each in listed(field_of(node, "type_parameters")):
+        name, bound = child_of(each, "type_identifier"), child_of(each, "type_bound")
         constraint = walk.type(bound.named_children[0]) if bound is not None else None
-        walk.scopes[index].type_params += [(walk.text(name), constraint) for name in names[:1]]
+        if name is not None:
+            walk.scopes[index].type_params.append((walk.text(name), constraint))
 
 
 def _method(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
-    if name is None:
+    index, text = walk.own(node), walk.named(node)
+    if text is None:
         return
-    scope, text, is_static = walk.scopes[index], walk.text(name), _is_static(walk, node)
+    scope, is_static = walk.scopes[index], _is_static(walk, node)
     scope.flags += ["static"] if is_static else []
     _type_params(walk, node, index)
     scope.return_type = walk.type(field_of(node, "type"))
-    _take_parameters(walk, node, index)
+    bind_parameters(walk, index, _parameters(walk, node))
     is_interface = node.parent is not None and node.parent.type in {"interface_body", "annotation_type_body"}
     if node.type in {"constructor_declaration", "compact_constructor_declaration"}:
         bind(walk.scopes[here].members, "constructor", ("scope", index))
@@ -160,13 +160,6 @@ def _method(walk: Walk, node: Node, here: int) -> None:
         bind(walk.scopes[here].members, "()", ("scope", index))  # what a lambda is
 
 
-def _take_parameters(walk: Walk, node: Node, index: int) -> None:
-    scope = walk.scopes[index]
-    for place, (text, declared) in enumerate(_parameters(walk, node)):
-        scope.params.append((declared, None))
-        bind(scope.names, text, ("param", index, place))
-
-
 def _parameters(walk: Walk, node: Node) -> Iterator[tuple[str, Term]]:
     """Yield parameters with their types, None where a lambda does not say them."""
     found = field_of(node, "parameters")
@@ -174,16 +167,16 @@ def _parameters(walk: Walk, node: Node) -> Iterator[tuple[str, Term]]:
         yield walk.text(found), None
         return
     for each in listed(found):
-        name = field_of(each, "name")
+        name = walk.named(each)
         if each.type == "identifier":
             yield walk.text(each), None
         elif each.type == "formal_parameter" and name is not None:
-            yield walk.text(name), _declared(walk, each)
+            yield name, _declared(walk, each)
         elif each.type == "spread_parameter":
             parts = [part for part in each.named_children if part.type != "modifiers"]
-            inner = field_of(parts[-1], "name") if parts else None
+            inner = walk.named(parts[-1]) if parts else None
             if inner is not None:
-                yield walk.text(inner), ("ref", ("[]",), (walk.type(parts[0]),))
+                yield inner, ("ref", ("[]",), (walk.type(parts[0]),))
 
 
 def _declared(walk: Walk, node: Node) -> Term:
@@ -195,7 +188,7 @@ def _declared(walk: Walk, node: Node) -> Term:
 def _lambda(walk: Walk, node: Node, _here: int) -> None:
     index, body = walk.own(node), field_of(node, "body")
     walk.scopes[index].flags.append("arrow")
-    _take_parameters(walk, node, index)
+    bind_parameters(walk, index, _parameters(walk, node))
     if body is not None and body.type != "block":
         walk.here = index
         walk.scopes[index].returns.append(walk.lower(body))
@@ -222,18 +215,17 @@ def _expect(walk: Walk, node: Node | None, term: Term) -> None:
 def _local(walk: Walk, node: Node, here: int) -> None:
     declared = _declared(walk, node)
     for each in node.children_by_field_name("declarator"):
-        name, value = field_of(each, "name"), field_of(each, "value")
-        if name is not None:
-            _variable(walk, here, walk.text(name), declared, value)
+        _variable(walk, each, here, declared)
 
 
 def _resource(walk: Walk, node: Node, here: int) -> None:
-    name = field_of(node, "name")
-    if name is not None:
-        _variable(walk, here, walk.text(name), _declared(walk, node), field_of(node, "value"))
+    _variable(walk, node, here, _declared(walk, node))
 
 
-def _variable(walk: Walk, here: int, name: str, declared: Term, value: Node | None) -> None:
+def _variable(walk: Walk, node: Node, here: int, declared: Term) -> None:
+    name, value = walk.named(node), field_of(node, "value")
+    if name is None:
+        return
     lowered = walk.lower(value)
     if declared is not None:
         _expect(walk, value, ("typed", declared))
@@ -241,18 +233,18 @@ def _variable(walk: Walk, here: int, name: str, declared: Term, value: Node | No
 
 
 def _loop(walk: Walk, node: Node, _here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
+    index, name = walk.own(node), walk.named(node)
     if name is not None:
         declared = _declared(walk, node)
         over: Term = ("element", walk.lower(field_of(node, "value")))
-        walk.scopes[index].names[walk.text(name)] = [("typed", declared) if declared is not None else over]
+        walk.scopes[index].names[name] = [("typed", declared) if declared is not None else over]
 
 
 def _caught(walk: Walk, node: Node, here: int) -> None:
-    name = field_of(node, "name")
-    types = next((each.named_children for each in node.named_children if each.type == "catch_type"), ())
-    if name is not None and types:
-        walk.scopes[here].names[walk.text(name)] = [("typed", ("union", tuple(map(walk.type, types))))]
+    name, types = walk.named(node), child_of(node, "catch_type")
+    if name is not None and types is not None and types.named_child_count:
+        caught = tuple(map(walk.type, types.named_children))
+        walk.scopes[here].names[name] = [("typed", ("union", caught))]
 
 
 def _pattern(walk: Walk, node: Node, here: int) -> None:
@@ -307,12 +299,7 @@ def _call(walk: Walk, node: Node, here: int) -> None:
         return
     at = field_of(node, "name") or node
     walk.call(here, at, callee, shape_of(node))
-    _expect_arguments(walk, node, callee)
-
-
-def _expect_arguments(walk: Walk, node: Node, callee: Term) -> None:
-    for place, each in enumerate(listed(field_of(node, "arguments"))):
-        _expect(walk, each, ("argument", callee, place, (), None))
+    expect_arguments(walk, node, "lambda_expression", callee)
 
 
 def _creation(walk: Walk, node: Node, here: int) -> None:
@@ -320,7 +307,7 @@ def _creation(walk: Walk, node: Node, here: int) -> None:
     if declared is not None:
         callee: Term = ("conversion", declared)
         walk.call(here, field_of(node, "type"), callee, "new C()")
-        _expect_arguments(walk, node, callee)
+        expect_arguments(walk, node, "lambda_expression", callee)
     _anonymous(walk, node, here)
 
 

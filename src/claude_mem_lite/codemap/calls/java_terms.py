@@ -10,11 +10,15 @@ from claude_mem_lite.codemap.calls.walker import (
     first_inside,
     listed,
     literal,
-    own_scope,
+    method_shape,
     part,
+    plain_arguments,
     typed,
     types_of,
+    with_arguments,
+    written_out,
 )
+from claude_mem_lite.codemap.languages.tree import child_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +31,6 @@ if TYPE_CHECKING:
 MAX_PARAMETERS = 8  # that are counted of one with any number
 
 
-_SIMPLE = frozenset({"name", "attribute", "typed"})
-
-
 def parts_of(walk: Walk, node: Node) -> tuple[str, ...]:
     """Return the names of a dotted name."""
     return tuple(["".join(each.split()) for each in walk.text(node).split(".")])
@@ -37,37 +38,28 @@ def parts_of(walk: Walk, node: Node) -> tuple[str, ...]:
 
 def callee_of(walk: Walk, node: Node) -> Term:
     """Return a method by its receiver, its name, and the number of its arguments."""
-    name, receiver = field_of(node, "name"), field_of(node, "object")
-    if name is None:
+    text, receiver = walk.named(node), field_of(node, "object")
+    if text is None:
         return None
-    text = walk.text(name)
     key = f"{text}/{len(listed(field_of(node, 'arguments')))}"
     if receiver is None:
         owners = tuple([("attribute", owner, key) for owner in walk.scopes[0].statics.get(text, ())])
         return ("first", (("name", key, walk.here), *owners)) if owners else ("name", key, walk.here)
     if any(each.type == "super" for each in node.children) and receiver.type != "super":
         return ("attribute", ("typed", walk.type(receiver)), key)  # Interface.super.method()
-    base = walk.lower(receiver)
-    return ("attribute", base, key) if base is not None else ("attribute", None, key)
+    return ("attribute", walk.lower(receiver), key)
 
 
 def shape_of(node: Node) -> str:
     """Return how a call is written, e.g. "obj.m()"."""
     receiver = field_of(node, "object")
-    if receiver is None:
-        return "f()"
-    if receiver.type in {"this", "super"}:
-        return f"{receiver.type}.m()"
-    kinds = {"identifier": "obj.m()", "method_invocation": "f().m()", "field_access": "obj.attr.m()"}
-    return kinds.get(receiver.type, "….m()")
+    return method_shape(receiver) if receiver is not None else "f()"
 
 
 def _name(walk: Walk, node: Node) -> Term:
     """Return a name with the scope that has declared it so far, else the class around."""
-    name, here = walk.text(node), walk.here
-    while here > 0 and name not in walk.scopes[here].names and walk.scopes[here].kind != "class":
-        here = walk.scopes[here].parent
-    return ("name", name, here)
+    name = walk.text(node)
+    return ("name", name, walk.declaring(name, within="class"))
 
 
 def _access(walk: Walk, node: Node) -> Term:
@@ -78,8 +70,8 @@ def _access(walk: Walk, node: Node) -> Term:
         return ("typed", walk.type(receiver))
     found: Term = ("attribute", walk.lower(receiver), walk.text(name))
     inner = receiver
-    while inner.type == "field_access" and (next_inner := field_of(inner, "object")) is not None:
-        inner = next_inner
+    while inner.type == "field_access" and (owner := field_of(inner, "object")) is not None:
+        inner = owner
     if inner.type == "identifier":
         head = _name(walk, inner)
         if head and walk.scopes[head[2]].kind in {"module", "class"}:
@@ -89,11 +81,9 @@ def _access(walk: Walk, node: Node) -> Term:
 
 def _called(walk: Walk, node: Node) -> Term:
     callee = callee_of(walk, node)
-    given = next((each for each in node.named_children if each.type == "type_arguments"), None)
-    types = types_of(walk, given)
+    types = types_of(walk, child_of(node, "type_arguments"))
     arguments = [walk.lower(each) for each in listed(field_of(node, "arguments"))][:MAX_PARAMETERS]
-    simple = tuple([each if each and each[0] in _SIMPLE else None for each in arguments])
-    return ("call", callee, types, simple if any(simple) else ()) if callee is not None else None
+    return ("call", callee, types, plain_arguments(arguments)) if callee is not None else None
 
 
 def _array(walk: Walk, node: Node) -> Term:
@@ -120,7 +110,7 @@ EXPRESSIONS = {
     "ternary_expression": _one_of,
     "assignment_expression": part("right"),
     "parenthesized_expression": first_inside,
-    "lambda_expression": own_scope,
+    "lambda_expression": written_out("scope"),
     "this": lambda _walk, _node: ("this",),
     "super": lambda _walk, _node: ("super",),
     "string_literal": literal("String"),
@@ -140,11 +130,7 @@ def _reference(walk: Walk, node: Node) -> Term:
 
 
 def _generic(walk: Walk, node: Node) -> Term:
-    parts = node.named_children
-    base = walk.type(parts[0]) if parts else None
-    if not base or base[0] != "ref" or parts[-1].type != "type_arguments":
-        return base
-    return ("ref", base[1], types_of(walk, parts[-1]))
+    return with_arguments(walk, next(iter(node.named_children), None), child_of(node, "type_arguments"))
 
 
 def _inner_type(walk: Walk, node: Node) -> Term:

@@ -17,9 +17,9 @@ from claude_mem_lite.codemap.calls.rust_terms import (
     EXPRESSIONS,
     TYPES,
     callee_of,
+    item_name,
     names_of,
     parameters_of,
-    plain_name,
     shape_of,
     union_of,
     without_turbofish,
@@ -33,31 +33,31 @@ from claude_mem_lite.codemap.calls.rust_variables import (
     see_parameters,
     sort_seen,
 )
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, expect_arguments, field_of, listed
 from claude_mem_lite.codemap.languages import tree
+from claude_mem_lite.codemap.languages.tree import child_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from tree_sitter import Node
 
     from claude_mem_lite.codemap.calls.facts import Term
     from claude_mem_lite.codemap.languages.tree import Parsed
 
-    Lowering = Callable[[Walk, Node], Term]
-
 _MAX_NESTED_MACROS = 8
 _MAX_MACROS = 3_000  # of a file that are read
 _IMPLS = frozenset({"impl", "interface"})
 _FUNCTIONS = ("function_item", "function_signature_item")
-_TYPE_ITEMS = ("struct_item", "union_item", "enum_item")
+_STRUCTS = ("struct_item", "union_item")
+_TYPE_ITEMS = (*_STRUCTS, "enum_item")
 
 
 # --- functions, types and modules ------------------------------------------------------------------
 
 
 def _function(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
+    index, name = walk.own(node), item_name(walk, node)
     if name is None:
         return
     scope, around = walk.scopes[index], walk.scopes[here]
@@ -67,9 +67,7 @@ def _function(walk: Walk, node: Node, here: int) -> None:
     if any(each.type == "function_modifiers" and "async" in walk.text(each) for each in node.children):
         scope.return_type = ("ref", ("Future",), (scope.return_type,))
     _take_parameters(walk, node, index)
-    bind(
-        around.members if around.kind in _IMPLS else around.statics, plain_name(walk, name), ("scope", index)
-    )
+    bind(around.members if around.kind in _IMPLS else around.statics, name, ("scope", index))
 
 
 def _closure(walk: Walk, node: Node, _here: int) -> None:
@@ -89,16 +87,14 @@ def _take_parameters(walk: Walk, node: Node, index: int) -> None:
 def _type_params(walk: Walk, node: Node) -> list[tuple[str, Term]]:
     """Return the type parameters with their bounds, those of the `where` clause too."""
     bounds: dict[str, list[Term]] = {}
-    declared = field_of(node, "type_parameters")
-    for each in declared.named_children if declared is not None else ():
-        name = field_of(each, "name") or field_of(each, "left")
+    for each in listed(field_of(node, "type_parameters")):
+        name = walk.named(each) or walk.named(each, "left")
         if each.type in {"type_parameter", "const_parameter"} and name is not None:
-            bounds[walk.text(name)] = _bounds(walk, field_of(each, "bounds"))
-    where = next((each for each in node.named_children if each.type == "where_clause"), None)
-    for each in where.named_children if where is not None else ():
-        left = field_of(each, "left")
-        if left is not None and walk.text(left) in bounds:
-            bounds[walk.text(left)] += _bounds(walk, field_of(each, "bounds"))
+            bounds[name] = _bounds(walk, field_of(each, "bounds"))
+    for each in listed(child_of(node, "where_clause")):
+        left = walk.named(each, "left")
+        if left in bounds:
+            bounds[left] += _bounds(walk, field_of(each, "bounds"))
     return [(name, union_of(found)) for name, found in bounds.items()]
 
 
@@ -107,52 +103,40 @@ def _bounds(walk: Walk, node: Node | None) -> list[Term]:
 
 
 def _type_item(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
+    index, name = walk.own(node), item_name(walk, node)
     if name is None:
         return
-    scope, text = walk.scopes[index], plain_name(walk, name)
+    scope, body = walk.scopes[index], field_of(node, "body")
     scope.type_params = _type_params(walk, node)
-    bind(walk.scopes[here].types, text, ("scope", index))
-    body = field_of(node, "body")
-    if node.type != "enum_item":
+    scope.bases += _bounds(walk, field_of(node, "bounds"))  # of a trait
+    bind(walk.scopes[here].types, name, ("scope", index))
+    if node.type in _STRUCTS:
         _fields(walk, body, index)
         if body is None or body.type == "ordered_field_declaration_list":
-            bind(walk.scopes[here].statics, text, ("scope", index))
+            bind(walk.scopes[here].statics, name, ("scope", index))
 
 
 def _variant(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
+    index, name = walk.own(node), item_name(walk, node)
     if name is not None:
-        bind(walk.scopes[here].statics, plain_name(walk, name), ("scope", index))
+        bind(walk.scopes[here].statics, name, ("scope", index))
         _fields(walk, field_of(node, "body"), index)
 
 
 def _fields(walk: Walk, body: Node | None, index: int) -> None:
     members = walk.scopes[index].members
-    if body is None:
-        return
-    if body.type == "ordered_field_declaration_list":
+    if body is not None and body.type == "ordered_field_declaration_list":
         for place, each in enumerate(body.children_by_field_name("type")):
             bind(members, str(place), ("typed", walk.type(each)))
         return
-    for each in body.named_children:
-        name = field_of(each, "name")
+    for each in listed(body):
+        name = item_name(walk, each)
         if each.type == "field_declaration" and name is not None:
-            bind(members, plain_name(walk, name), ("typed", walk.type(field_of(each, "type"))))
-
-
-def _trait(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
-    if name is not None:
-        scope = walk.scopes[index]
-        scope.type_params = _type_params(walk, node)
-        scope.bases += _bounds(walk, field_of(node, "bounds"))
-        bind(walk.scopes[here].types, plain_name(walk, name), ("scope", index))
+            bind(members, name, ("typed", walk.type(field_of(each, "type"))))
 
 
 def _impl(walk: Walk, node: Node, _here: int) -> None:
-    index = walk.own(node)
-    scope = walk.scopes[index]
+    scope = walk.scopes[walk.own(node)]
     scope.type_params = _type_params(walk, node)
     scope.return_type = walk.type(field_of(node, "type"))
     scope.context = walk.type(field_of(node, "trait"))
@@ -160,25 +144,23 @@ def _impl(walk: Walk, node: Node, _here: int) -> None:
 
 
 def _alias(walk: Walk, node: Node, here: int) -> None:
-    name = field_of(node, "name")
+    name = walk.named(node)
     if name is not None:
         value = walk.type(field_of(node, "type") or field_of(node, "bounds"))
-        bind(walk.scopes[here].types, walk.text(name), ("alias", value, tuple(_type_params(walk, node))))
+        bind(walk.scopes[here].types, name, ("alias", value, tuple(_type_params(walk, node))))
 
 
 def _constant(walk: Walk, node: Node, here: int) -> None:
-    name = field_of(node, "name")
+    name, around = walk.named(node), walk.scopes[here]
     if name is not None:
-        around = walk.scopes[here]
         terms = around.members if around.kind in _IMPLS else around.statics
-        bind(terms, walk.text(name), ("typed", walk.type(field_of(node, "type"))))
+        bind(terms, name, ("typed", walk.type(field_of(node, "type"))))
 
 
 def _module(walk: Walk, node: Node, here: int) -> None:
-    name = field_of(node, "name")
-    if name is None:
+    index, text = walk.own(node), item_name(walk, node)
+    if text is None:
         return
-    index, text = walk.own(node), plain_name(walk, name)
     if field_of(node, "body") is not None:
         walk.scopes[index].context = ("file", text)
         bind(walk.scopes[here].types, text, ("scope", index))
@@ -197,10 +179,10 @@ def _path_attribute(walk: Walk, node: Node) -> str:
     """Return the file that `#[path = "…"]` names, "" without one."""
     before = node.prev_named_sibling
     while before is not None and before.type == "attribute_item":
-        inner = before.named_children[0] if before.named_child_count else None
-        value = field_of(inner, "value") if inner is not None else None
-        if inner is not None and value is not None and walk.text(inner).split("=")[0].strip() == "path":
-            return walk.text(value).strip('"')
+        inner = before.named_children[0] if before.named_child_count else before
+        value = walk.named(inner, "value")
+        if value is not None and walk.text(inner).split("=")[0].strip() == "path":
+            return value.strip('"')
         before = before.prev_named_sibling
     return ""
 
@@ -215,13 +197,11 @@ def _use(walk: Walk, node: Node, here: int) -> None:
     while waiting:
         each, above = waiting.pop()
         if each.type == "use_as_clause":
-            alias = field_of(each, "alias")
+            alias = item_name(walk, each, "alias")
             if alias is not None:
-                _imported(
-                    walk, here, plain_name(walk, alias), (*above, *names_of(walk, field_of(each, "path")))
-                )
+                _imported(walk, here, alias, (*above, *names_of(walk, field_of(each, "path"))))
         elif each.type == "use_wildcard":
-            inner = each.named_children[0] if each.named_child_count else None
+            inner = next(iter(each.named_children), None)
             scope.bases.append(("use", (*above, *names_of(walk, inner))))
         elif each.type == "scoped_use_list":
             inside = field_of(each, "list")
@@ -243,14 +223,10 @@ def _imported(walk: Walk, here: int, name: str, names: tuple[str, ...]) -> None:
 
 
 def _extern_crate(walk: Walk, node: Node, here: int) -> None:
-    name = field_of(node, "name")
+    name = walk.named(node)
     if name is not None:
-        text = walk.text(name)
-        bind(
-            walk.scopes[here].types,
-            walk.text(field_of(node, "alias") or name),
-            ("use", ("crate",) if text == "self" else ("::", text)),
-        )
+        term: Term = ("use", ("crate",) if name == "self" else ("::", name))
+        bind(walk.scopes[here].types, walk.named(node, "alias") or name, term)
 
 
 # --- statements ------------------------------------------------------------------------------------
@@ -274,8 +250,8 @@ def _loop(walk: Walk, node: Node, _here: int) -> None:
 
 
 def _match(walk: Walk, node: Node, _here: int) -> None:
-    value, body = walk.lower(field_of(node, "value")), field_of(node, "body")
-    for arm in body.named_children if body is not None else ():
+    value = walk.lower(field_of(node, "value"))
+    for arm in listed(field_of(node, "body")):
         pattern = field_of(arm, "pattern") if arm.type == "match_arm" else None
         if pattern is not None and pattern.named_child_count:
             bind_pattern(walk, pattern.named_children[0], value)
@@ -288,10 +264,7 @@ def _call(walk: Walk, node: Node, here: int) -> None:
         return
     bare, types = without_turbofish(walk, function)
     walk.call(here, field_of(bare, "field") or field_of(bare, "name") or bare, callee, shape_of(walk, bare))
-    for place, each in enumerate(listed(field_of(node, "arguments"))):
-        index = walk.scope(each)
-        if index is not None and each.type == "closure_expression":
-            walk.scopes[index].context = ("argument", callee, place, types, None)
+    expect_arguments(walk, node, "closure_expression", callee, types)
 
 
 # --- macros ----------------------------------------------------------------------------------------
@@ -306,7 +279,7 @@ def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
         new: list[tuple[int, int, Node]] = []
         for _start, _end, node in inside:
             is_read = node.type == "macro_invocation" and len(walk.embedded) < _MAX_MACROS
-            tokens = _tokens(node) if is_read else None
+            tokens = child_of(node, "token_tree") if is_read else None
             root = _as_expression(walk.parsed, tokens) if tokens is not None else None
             if tokens is not None and root is not None:
                 walk.embedded[tokens.start_byte] = root
@@ -314,20 +287,12 @@ def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
         if not new:
             break
         found, inside = found + new, new
-    left_out = {"macro_invocation"}
-    return sorted(
-        [each for each in found if each[2].type not in left_out], key=lambda each: (each[0], -each[1])
-    )
-
-
-def _tokens(node: Node) -> Node | None:
-    return next((each for each in node.children if each.type == "token_tree"), None)
+    kept = [each for each in found if each[2].type != "macro_invocation"]
+    return sorted(kept, key=lambda each: (each[0], -each[1]))
 
 
 def _as_expression(parsed: Parsed, tokens: Node) -> Node | None:
-    if tokens.end_byte - tokens.start_byte < 4:
-        return None
-    return tree.parse_part(parsed, tokens)
+    return tree.parse_part(parsed, tokens) if tokens.end_byte - tokens.start_byte >= 4 else None
 
 
 TABLE = Table(
@@ -350,9 +315,8 @@ TABLE = Table(
         "source_file": sort_seen,
         **dict.fromkeys(_FUNCTIONS, _function),
         "closure_expression": _closure,
-        **dict.fromkeys(_TYPE_ITEMS, _type_item),
+        **dict.fromkeys((*_TYPE_ITEMS, "trait_item"), _type_item),
         "enum_variant": _variant,
-        "trait_item": _trait,
         "impl_item": _impl,
         **dict.fromkeys(("type_item", "associated_type"), _alias),
         **dict.fromkeys(("const_item", "static_item"), _constant),

@@ -20,11 +20,13 @@ from claude_mem_lite.codemap.calls.walker import (
     field_of,
     listed,
     literal,
+    method_shape,
     of_type,
-    own_scope,
     part,
     typed,
+    written_out,
 )
+from claude_mem_lite.codemap.languages.tree import child_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -77,6 +79,12 @@ def plain_name(walk: Walk, node: Node) -> str:
     return walk.text(node).removeprefix("r#")
 
 
+def item_name(walk: Walk, node: Node, field: str = "name") -> str | None:
+    """Return the plain name that a field of a node is; None where it has none."""
+    name = walk.named(node, field)
+    return name.removeprefix("r#") if name is not None else None
+
+
 def names_of(walk: Walk, node: Node | None) -> tuple[str, ...]:
     """Return the names of a path, without the arguments of generic types in it; () for what is no path."""
     found: list[str] = []
@@ -84,8 +92,7 @@ def names_of(walk: Walk, node: Node | None) -> tuple[str, ...]:
         if node.type in {"generic_type", "generic_type_with_turbofish", "generic_function"}:
             node = field_of(node, "type") or field_of(node, "function")
         elif node.type in {"scoped_identifier", "scoped_type_identifier"}:
-            name = field_of(node, "name")
-            found.append(plain_name(walk, name) if name is not None else "")
+            found.append(item_name(walk, node) or "")
             path = field_of(node, "path")
             if path is None and walk.text(node).startswith("::"):
                 found.append("::")
@@ -103,12 +110,7 @@ def names_of(walk: Walk, node: Node | None) -> tuple[str, ...]:
 def shape_of(walk: Walk, function: Node) -> str:
     """Return how a call is written, e.g. "obj.m()"."""
     if function.type == "field_expression":
-        receiver = field_of(function, "value")
-        kind = receiver.type if receiver is not None else ""
-        return {
-            "self": "this.m()", "identifier": "obj.m()", "call_expression": "f().m()",
-            "field_expression": "obj.attr.m()",
-        }.get(kind, "….m()")  # fmt: skip
+        return method_shape(field_of(function, "value"))
     if function.type == "scoped_identifier":
         return "this.m()" if walk.text(function).startswith("Self::") else "a::f()"
     return "f()"
@@ -127,22 +129,20 @@ def callee_of(walk: Walk, function: Node | None) -> Term:
         return None
     bare, _ = without_turbofish(walk, function)
     if bare.type == "field_expression":
-        key = field_of(bare, "field")
-        base = walk.lower(field_of(bare, "value"))
-        return ("attribute", base, plain_name(walk, key)) if key is not None else None
+        key, base = item_name(walk, bare, "field"), walk.lower(field_of(bare, "value"))
+        return ("attribute", base, key) if key is not None else None
     return walk.lower(bare)
 
 
 def _inner(walk: Walk, node: Node) -> Term:
-    value = field_of(node, "value") or next(iter(listed(node)), None)
-    return walk.lower(value)
+    return walk.lower(field_of(node, "value") or next(iter(listed(node)), None))
 
 
 def _path(walk: Walk, node: Node) -> Term:
     names, path = names_of(walk, node), field_of(node, "path")
     if path is not None and path.type in {"generic_type", "bracketed_type", "generic_type_with_turbofish"}:
-        name, owner = field_of(node, "name"), walk.type(path)
-        return ("assoc", owner, walk.text(name)) if owner is not None and name is not None else None
+        name, owner = walk.named(node), walk.type(path)
+        return ("assoc", owner, name) if owner is not None and name is not None else None
     return ("path", names) if names else None
 
 
@@ -157,8 +157,8 @@ def _called(walk: Walk, node: Node) -> Term:
 
 
 def _field(walk: Walk, node: Node) -> Term:
-    key, base = field_of(node, "field"), walk.lower(field_of(node, "value"))
-    return ("field", base, plain_name(walk, key)) if key is not None and base is not None else None
+    key, base = item_name(walk, node, "field"), walk.lower(field_of(node, "value"))
+    return ("field", base, key) if key is not None and base is not None else None
 
 
 def _wrapped(kind: str) -> Lowering:
@@ -183,23 +183,21 @@ def _tail(walk: Walk, node: Node) -> Term:
 
 
 def _async_block(walk: Walk, node: Node) -> Term:
-    block = next((each for each in node.named_children if each.type == "block"), None)
-    return ("future", walk.lower(block))
+    return ("future", walk.lower(child_of(node, "block")))
 
 
 def _block_inside(walk: Walk, node: Node) -> Term:
-    return walk.lower(next((each for each in node.named_children if each.type == "block"), None))
+    return walk.lower(child_of(node, "block"))
 
 
 def _either(walk: Walk, node: Node) -> Term:
     other = field_of(node, "alternative")
-    inner = other.named_children[0] if other is not None and other.named_child_count else None
+    inner = next(iter(other.named_children), None) if other is not None else None
     return _one_of((walk.lower(field_of(node, "consequence")), walk.lower(inner)))
 
 
 def _arms(walk: Walk, node: Node) -> Term:
-    body = field_of(node, "body")
-    arms = [each for each in body.named_children if each.type == "match_arm"] if body is not None else []
+    arms = [each for each in listed(field_of(node, "body")) if each.type == "match_arm"]
     return _one_of(walk.lower(field_of(each, "value")) for each in arms[:8])
 
 
@@ -231,11 +229,10 @@ def _index(walk: Walk, node: Node) -> Term:
 
 
 def _macro(walk: Walk, node: Node) -> Term:
-    name = field_of(node, "macro")
-    text = walk.text(name).rpartition(":")[2] if name is not None else ""
+    text = (walk.named(node, "macro") or "").rpartition(":")[2]
     if text in {"format", "concat", "stringify"}:
         return of_type("String")
-    tokens = next((each for each in node.named_children if each.type == "token_tree"), None)
+    tokens = child_of(node, "token_tree")
     root = walk.embedded.get(tokens.start_byte) if tokens is not None else None
     if text != "vec" or root is None or not root.named_child_count:
         return None
@@ -266,7 +263,7 @@ EXPRESSIONS: dict[str, Lowering] = {
     "binary_expression": _operation,
     "tuple_expression": _several("tuple"),
     "array_expression": _several("list"),
-    "closure_expression": own_scope,
+    "closure_expression": written_out("scope"),
     "macro_invocation": _macro,
     "string_literal": literal("str"),
     "raw_string_literal": literal("str"),
@@ -291,9 +288,8 @@ def _reference(walk: Walk, node: Node) -> Term:
     if names == ("Self",):
         return ("this_type",)
     if not names:  # `<T as Trait>::Item`
-        name, path = field_of(node, "name"), field_of(node, "path")
-        owner = walk.type(path)
-        return ("member_type", owner, walk.text(name)) if owner is not None and name is not None else None
+        name, owner = walk.named(node), walk.type(field_of(node, "path"))
+        return ("member_type", owner, name) if owner is not None and name is not None else None
     return ("ref", names, ())
 
 
@@ -315,26 +311,25 @@ def _function_type(walk: Walk, node: Node) -> Term:
     return ("function", parameters, walk.type(field_of(node, "return_type")), ())
 
 
-TYPES = {
-    "type_identifier": _reference,
-    "identifier": _reference,
-    "self": _reference,
-    "scoped_type_identifier": _reference,
-    "scoped_identifier": _reference,
-    "primitive_type": _reference,
-    "generic_type": _generic,
-    "generic_type_with_turbofish": _generic,
-    "reference_type": _first_type,
-    "dynamic_type": _first_type,
-    "abstract_type": _first_type,
-    "bracketed_type": _first_type,
-    "qualified_type": _first_type,
-    "higher_ranked_trait_bound": _first_type,
-    "parenthesized_type": _first_type,
-    "bounded_type": lambda walk, node: union_of(map(walk.type, node.named_children)),
-    "trait_bounds": lambda walk, node: union_of(map(walk.type, node.named_children)),
+def _bounded(walk: Walk, node: Node) -> Term:
+    return union_of(map(walk.type, node.named_children))
+
+
+TYPES: dict[str, Lowering] = {
+    **dict.fromkeys(
+        ("type_identifier", "identifier", "self", "scoped_type_identifier", "scoped_identifier",
+         "primitive_type"),
+        _reference,
+    ),
+    **dict.fromkeys(("generic_type", "generic_type_with_turbofish"), _generic),
+    **dict.fromkeys(
+        ("reference_type", "dynamic_type", "abstract_type", "bracketed_type", "qualified_type",
+         "higher_ranked_trait_bound", "parenthesized_type"),
+        _first_type,
+    ),
+    **dict.fromkeys(("bounded_type", "trait_bounds"), _bounded),
     "tuple_type": lambda walk, node: ("ref", ("(,)",), _types(walk, node)),
     "array_type": lambda walk, node: ("ref", ("[]",), (walk.type(field_of(node, "element")),)),
     "unit_type": lambda _walk, _node: ("ref", ("()",), ()),
     "function_type": _function_type,
-}
+}  # fmt: skip

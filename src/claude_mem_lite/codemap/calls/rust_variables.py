@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.calls.rust_terms import (
-    names_of,
-    parameters_of,
-)
+from claude_mem_lite.codemap.calls.rust_terms import names_of, parameters_of
 from claude_mem_lite.codemap.calls.walker import Walk, field_of, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tree_sitter import Node
 
     from claude_mem_lite.codemap.calls.facts import Term
-
-    Lowering = Callable[[Walk, Node], Term]
 
 
 def _see(walk: Walk, pattern: Node | None, owner: int, start: int, end: int) -> None:
@@ -61,7 +56,7 @@ def see_condition(walk: Walk, node: Node, here: int) -> None:
 def see_arm(walk: Walk, node: Node, here: int) -> None:
     """Note the variables that an arm of a `match` binds, seen in it."""
     pattern = field_of(node, "pattern")
-    inner = pattern.named_children[0] if pattern is not None and pattern.named_child_count else None
+    inner = next(iter(pattern.named_children), None) if pattern is not None else None
     if inner is None:
         return
     _see(walk, inner, here, inner.end_byte, node.end_byte)

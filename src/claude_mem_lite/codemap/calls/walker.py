@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 60  # of an expression or a type: a longer chain is cut
 _MAX_TERMS = 8  # that one name is bound to
 _NO_TERMS: Terms = {}  # most scopes have some of these
+_PLAIN = frozenset({"name", "attribute", "typed"})
+_SHAPES = {
+    "this": "this.m()", "self": "this.m()", "super": "super.m()", "identifier": "obj.m()",
+    **dict.fromkeys(("call_expression", "method_invocation"), "f().m()"),
+    **dict.fromkeys(
+        ("member_expression", "selector_expression", "field_expression", "field_access"), "obj.attr.m()"
+    ),
+}  # fmt: skip
 
 
 def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
@@ -161,6 +169,18 @@ class Walk:
         self._depth -= 1
         return term
 
+    def named(self, node: Node, name: str = "name") -> str | None:
+        """Return the source of a node's child of a field, its name; None where it has none."""
+        child = node.child_by_field_name(name)
+        return self.text(child) if child is not None else None
+
+    def declaring(self, name: str, *, within: str = "") -> int:
+        """Return the innermost scope here that has a name so far, else the one of the kind `within`."""
+        here = self.here
+        while here > 0 and name not in self.scopes[here].names and self.scopes[here].kind != within:
+            here = self.scopes[here].parent
+        return here
+
     def call(self, here: int, at: Node, callee: Term, shape: str) -> None:
         """Note a call at a node."""
         self.calls.append(Call(here, at.start_point[0] + 1, callee, shape))
@@ -192,16 +212,14 @@ def listed(node: Node | None) -> list[Node]:
 # --- terms that are alike in many languages --------------------------------------------------------
 
 
-def own_scope(walk: Walk, node: Node) -> Term:
-    """Return a function, class or object that is written out."""
-    index = walk.scope(node)
-    return ("scope", index) if index is not None else None
+def written_out(kind: str) -> Callable[[Walk, Node], Term]:
+    """Return how a node is lowered that is a "scope" itself, e.g. a function, or a type's "shape"."""
 
+    def lowered(walk: Walk, node: Node) -> Term:
+        index = walk.scope(node)
+        return (kind, index) if index is not None else None
 
-def own_shape(walk: Walk, node: Node) -> Term:
-    """Return a type that is written out."""
-    index = walk.scope(node)
-    return ("shape", index) if index is not None else None
+    return lowered
 
 
 def first_inside(walk: Walk, node: Node) -> Term:
@@ -227,6 +245,51 @@ def literal(name: str) -> Callable[[Walk, Node], Term]:
 def part(name: str) -> Callable[[Walk, Node], Term]:
     """Return how a node is lowered that stands for what one of its fields does."""
     return lambda walk, node: walk.lower(field_of(node, name))
+
+
+def bind_parameters(walk: Walk, index: int, parameters: Iterable[tuple[str, Term]]) -> None:
+    """Take in a function's parameters, names ("" for none) with their types."""
+    scope = walk.scopes[index]
+    for place, (name, declared) in enumerate(parameters):
+        scope.params.append((declared, None))
+        if name:
+            bind(scope.names, name, ("param", index, place))
+
+
+def expect_arguments(walk: Walk, call: Node, kind: str, callee: Term, types: tuple[Term, ...] = ()) -> None:
+    """Note what a call expects where it is given functions, nodes of the type `kind`."""
+    for place, each in enumerate(listed(field_of(call, "arguments"))):
+        index = walk.scope(each) if each.type == kind else None
+        if index is not None:
+            walk.scopes[index].context = ("argument", callee, place, types, None)
+
+
+def plain_arguments(arguments: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the arguments of a call that its type arguments may follow from, None for others."""
+    plain = tuple([each if each and each[0] in _PLAIN else None for each in arguments])
+    return plain if any(plain) else ()
+
+
+def method_shape(receiver: Node | None) -> str:
+    """Return how a method's call is written, by its receiver: e.g. "obj.m()"."""
+    return _SHAPES.get(receiver.type if receiver is not None else "", "….m()")
+
+
+def type_params_of(walk: Walk, node: Node, *limits: str) -> list[tuple[str, Term]]:
+    """Return the type parameters that a node declares, with the first type of the fields `limits`."""
+    found = []
+    for each in listed(field_of(node, "type_parameters")):
+        limit = walk.type(next(filter(None, map(each.child_by_field_name, limits)), None))
+        found += [(walk.text(name), limit) for name in each.children_by_field_name("name")]
+    return found
+
+
+def with_arguments(walk: Walk, base: Node | None, arguments: Node | None) -> Term:
+    """Return a named type with its type arguments."""
+    term = walk.type(base)
+    if not term or term[0] != "ref" or arguments is None:
+        return term
+    return ("ref", term[1], types_of(walk, arguments))
 
 
 def types_of(walk: Walk, node: Node | None) -> tuple[Term, ...]:

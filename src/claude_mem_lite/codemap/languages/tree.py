@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from tree_sitter import Node, Query
 
@@ -188,6 +188,25 @@ def nodes_in(grammar: Grammar, root: Node, types: Iterable[str]) -> list[tuple[i
     ]
     found.sort()
     return [(start, -end, node) for start, end, _, node in found]
+
+
+def child_of(node: Node, type_: str) -> Node | None:
+    """Return a node's first named child of a type; None where it has none."""
+    return next((each for each in node.named_children if each.type == type_), None)
+
+
+def unwrapped(node: Node, around: Collection[str]) -> Node:
+    """Return the first thing inside of what stands around it, as parentheses do."""
+    while node.type in around and node.named_child_count:
+        node = node.named_children[0]
+    return node
+
+
+def function_given(parsed: Parsed, at: Node | None, value: Node | None, *types: str) -> Named | None:
+    """Return the function that a name is given, a node of one of some types."""
+    if at is None or value is None or value.type not in types:
+        return None
+    return Named(parsed.text(at), "function", at, value)
 
 
 def body_of(head: Node) -> Node | None:
