@@ -22,12 +22,11 @@ from collections.abc import Iterable
 
 from claude_mem_lite.codemap import isolation
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
-from claude_mem_lite.codemap.languages.c import C
+from claude_mem_lite.codemap.languages.c import CPP, C
 from claude_mem_lite.codemap.languages.c_sharp import C_SHARP
-from claude_mem_lite.codemap.languages.cpp import CPP
+from claude_mem_lite.codemap.languages.ecmascript import JAVASCRIPT, TSX, TYPESCRIPT
 from claude_mem_lite.codemap.languages.go import GO
 from claude_mem_lite.codemap.languages.java import JAVA
-from claude_mem_lite.codemap.languages.javascript import JAVASCRIPT
 from claude_mem_lite.codemap.languages.kotlin import KOTLIN
 from claude_mem_lite.codemap.languages.php import PHP
 from claude_mem_lite.codemap.languages.python import PYTHON, Python
@@ -35,7 +34,6 @@ from claude_mem_lite.codemap.languages.ruby import RUBY
 from claude_mem_lite.codemap.languages.rust import RUST
 from claude_mem_lite.codemap.languages.swift import SWIFT
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-from claude_mem_lite.codemap.languages.typescript import TSX, TYPESCRIPT
 
 Language = Python | TreeLanguage
 

@@ -1,15 +1,17 @@
-"""C: functions are named inside their declarators; prototypes are no definitions."""
+"""C and C++: functions are named inside their declarators; prototypes are no definitions.
+
+C++ is C, classes, and what is defined outside of them; headers are read as C++.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.languages.tree import Named, Parsed, Syntax
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tree_sitter import Node
 
 _MOST_DECLARATORS = 20
@@ -19,25 +21,23 @@ _NAMES = frozenset({
 })  # fmt: skip
 
 
-def syntax(more: Mapping[str, str]) -> Syntax:
-    """Return the syntax of C with more kinds of definitions."""
-    return Syntax(
-        kinds={
-            "function_definition": "function",
-            "struct_specifier": "struct",
-            "union_specifier": "struct",
-            "enum_specifier": "enum",
-            "type_definition": "type",
-            **more,
-        },
-        comments=("comment",),
-        literals=("string_literal", "raw_string_literal", "char_literal", "system_lib_string"),
-        wrappers=("template_declaration",),
-        is_type_first=True,
-    )
+_SYNTAX = Syntax(
+    kinds={
+        "function_definition": "function",
+        "struct_specifier": "struct",
+        "union_specifier": "struct",
+        "enum_specifier": "enum",
+        "type_definition": "type",
+    },
+    comments=("comment",),
+    literals=("string_literal", "raw_string_literal", "char_literal", "system_lib_string"),
+    wrappers=("template_declaration",),
+    is_type_first=True,
+)
+_OF_CPP = {"class_specifier": "class", "alias_declaration": "type", "concept_definition": "type"}
 
 
-def named(parsed: Parsed, node: Node) -> Named | None:
+def _named(parsed: Parsed, node: Node) -> Named | None:
     """Return what a node defines; nothing for a type that is only mentioned."""
     kind = parsed.grammar.syntax.kinds[node.type]
     if node.type == "type_definition":
@@ -84,4 +84,12 @@ def _qualified(parsed: Parsed, at: Node) -> str:
     return ".".join([*parts, " ".join(last.split())])
 
 
-C = TreeLanguage("C", "tree_sitter_c", syntax({}), named, suffixes=(".c",), extra="languages")
+C = TreeLanguage("C", "tree_sitter_c", _SYNTAX, _named, suffixes=(".c",), extra="languages")
+CPP = TreeLanguage(
+    "C++",
+    "tree_sitter_cpp",
+    replace(_SYNTAX, kinds={**_SYNTAX.kinds, **_OF_CPP}),
+    _named,
+    suffixes=(".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".h"),
+    extra="languages",
+)

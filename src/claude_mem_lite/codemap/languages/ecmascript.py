@@ -1,14 +1,14 @@
-"""JavaScript and TypeScript: functions are declared, assigned, exported, or members of an object."""
+"""JavaScript, TypeScript and TSX: functions are declared, assigned, exported, or members of an object."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.languages.tree import NAMESPACE, OBJECT, Named, Parsed, Syntax
+from claude_mem_lite.codemap.languages.tree import NAMESPACE, OBJECT, Named, Parsed, Syntax, unwrapped
+from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tree_sitter import Node
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
@@ -30,25 +30,37 @@ _TOLD = _FUNCTIONS | {"class", "object", "call_expression"}  # values that may d
 _MOST_CALLS = 4  # memo(forwardRef(function Button() {…}))
 
 
-def syntax(more: Mapping[str, str], *, decorators: tuple[str, ...] = ("decorator",)) -> Syntax:
-    """Return the syntax of JavaScript with more kinds of definitions."""
-    return Syntax(
-        kinds={
-            "function_declaration": "function",
-            "generator_function_declaration": "function",
-            "method_definition": "method",
-            "class_declaration": "class",
-            **dict.fromkeys(_ASSIGNED, ""),
-            **more,
-        },
-        comments=("comment",),
-        literals=("string", "template_string", "regex"),
-        wrappers=("export_statement", "lexical_declaration", "variable_declaration"),
-        decorators=decorators,
-    )
+_SYNTAX = Syntax(
+    kinds={
+        "function_declaration": "function",
+        "generator_function_declaration": "function",
+        "method_definition": "method",
+        "class_declaration": "class",
+        **dict.fromkeys(_ASSIGNED, ""),
+    },
+    comments=("comment",),
+    literals=("string", "template_string", "regex"),
+    wrappers=("export_statement", "lexical_declaration", "variable_declaration"),
+    decorators=("decorator",),
+)
+_TYPED_SYNTAX = replace(
+    _SYNTAX,
+    kinds={
+        **_SYNTAX.kinds,
+        "abstract_class_declaration": "class",
+        "interface_declaration": "interface",
+        "enum_declaration": "enum",
+        "type_alias_declaration": "type",
+        "function_signature": "function",
+        "method_signature": "method",
+        "abstract_method_signature": "method",
+        "internal_module": "",
+        "module": "",
+    },
+)
 
 
-def named(parsed: Parsed, node: Node) -> Named | None:
+def _named(parsed: Parsed, node: Node) -> Named | None:
     """Return what a node defines."""
     if node.type in _ASSIGNED:
         return _assigned(parsed, node)
@@ -67,7 +79,7 @@ def _assigned(parsed: Parsed, node: Node) -> Named | None:
     left, right = map(node.child_by_field_name, _ASSIGNED[node.type])
     if left is None or right is None:
         return None
-    value = _bare(right)
+    value = unwrapped(right, _AROUND)
     if value.type not in _TOLD:
         return None
     is_member = node.type in {"pair", "public_field_definition", "field_definition"}
@@ -100,19 +112,15 @@ def _made_of(call: Node) -> Node | None:
     """Return the function with statements that a call is given: `memo(() => {…})` makes one of it."""
     for _ in range(_MOST_CALLS):
         arguments = call.child_by_field_name("arguments")
-        inside = [_bare(each) for each in arguments.named_children] if arguments is not None else []
+        inside = (
+            [unwrapped(each, _AROUND) for each in arguments.named_children] if arguments is not None else []
+        )
         for each in inside:
             body = each.child_by_field_name("body")
             if each.type in _FUNCTIONS and body is not None and body.type == "statement_block":
                 return each
         call = next((each for each in inside if each.type == "call_expression"), call)
     return None
-
-
-def _bare(value: Node) -> Node:
-    while value.type in _AROUND and value.named_child_count:
-        value = value.named_children[0]
-    return value
 
 
 def _key(parsed: Parsed, node: Node) -> str:
@@ -143,3 +151,31 @@ def _target(parsed: Parsed, node: Node) -> tuple[str, Node]:
     if parts[0] in {"exports", "this"}:
         return ".".join(parts[1:]), at
     return ".".join(each for each in parts if each != "prototype"), at
+
+
+JAVASCRIPT = TreeLanguage(
+    "JavaScript",
+    "tree_sitter_javascript",
+    _SYNTAX,
+    _named,
+    suffixes=(".js", ".mjs", ".cjs", ".jsx"),
+    has_calls=True,
+)
+TYPESCRIPT = TreeLanguage(
+    "TypeScript",
+    "tree_sitter_typescript",
+    _TYPED_SYNTAX,
+    _named,
+    symbol="language_typescript",
+    suffixes=(".ts", ".mts", ".cts"),
+    has_calls=True,
+)
+TSX = TreeLanguage(
+    "TSX",
+    "tree_sitter_typescript",
+    _TYPED_SYNTAX,
+    _named,
+    symbol="language_tsx",
+    suffixes=(".tsx",),
+    has_calls=True,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.languages.tree import CLASS_SCOPE, Named, Parsed, Syntax, by_field
+from claude_mem_lite.codemap.languages.tree import CLASS_SCOPE, Named, Parsed, Syntax, by_field, child_of
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _named(parsed: Parsed, node: Node) -> Named | None:
     if node.type == "property_declaration":
         return _property(parsed, node)
     if node.type == "type_alias":
-        at = next((each for each in node.named_children if each.type == "identifier"), None)
+        at = child_of(node, "identifier")
         return Named(parsed.text(at), "type", at, node) if at is not None else None
     named = by_field(parsed, node)
     if named is None:
@@ -52,7 +52,7 @@ def _named(parsed: Parsed, node: Node) -> Named | None:
 
 def _property(parsed: Parsed, node: Node) -> Named | None:
     """Return the function that a property is set to."""
-    variable = next((each for each in node.named_children if each.type == "variable_declaration"), None)
+    variable = child_of(node, "variable_declaration")
     value = node.named_children[-1] if node.named_child_count else None
     if variable is None or value is None or value.type not in _FUNCTIONS or not variable.named_child_count:
         return None

@@ -202,13 +202,6 @@ def unwrapped(node: Node, around: Collection[str]) -> Node:
     return node
 
 
-def function_given(parsed: Parsed, at: Node | None, value: Node | None, *types: str) -> Named | None:
-    """Return the function that a name is given, a node of one of some types."""
-    if at is None or value is None or value.type not in types:
-        return None
-    return Named(parsed.text(at), "function", at, value)
-
-
 def body_of(head: Node) -> Node | None:
     """Return a definition's body; None where it has none."""
     body = head.child_by_field_name("body")
