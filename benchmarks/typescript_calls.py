@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 from claude_mem_lite.codemap import calls, languages
 from claude_mem_lite.codemap.calls.resolver import Found
+from claude_mem_lite.codemap.languages import walk
 
 PACKAGES = (
     "rxjs@7.8.2", "zod@4.6.7", "@reduxjs/toolkit@2", "immer", "@tanstack/query-core", "mobx", "ajv",
@@ -74,7 +75,7 @@ def measure(folder: str) -> Package:
         language = languages.of(path)
         start = time.process_time()
         parsed = language.parse(text)
-        definitions = language.definitions(parsed)
+        definitions = walk.definitions(parsed)
         package.parse_s += time.process_time() - start
         start = time.process_time()
         read = calls.read(path, parsed, definitions)

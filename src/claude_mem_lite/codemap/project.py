@@ -12,7 +12,7 @@ from claude_mem_lite.codemap.calls import facts as call_facts
 from claude_mem_lite.codemap.calls.facts import Facts
 from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE, UNRESOLVED_CONFIDENCE
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, definitions_of, describe, parse
-from claude_mem_lite.codemap.languages import rows
+from claude_mem_lite.codemap.languages import rows, walk
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 from claude_mem_lite.codemap.resolution import Edge, Resolution
 from claude_mem_lite.codemap.valueflow import terms
@@ -83,7 +83,7 @@ def _scan_tree(path: str, digest: str, lines: int, text: str) -> FileMap:
     parsed = language.readable(text) if isinstance(language, TreeLanguage) else None
     if not isinstance(language, TreeLanguage) or parsed is None:
         return FileMap(path, digest, lines, (), ())
-    definitions = language.definitions(parsed)
+    definitions = walk.definitions(parsed)
     functions = rows.describe(parsed, definitions, limit=MAX_FUNCTIONS)
     return FileMap(path, digest, lines, functions, (), "", calls.read(path, parsed, definitions))
 

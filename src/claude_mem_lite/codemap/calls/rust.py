@@ -273,7 +273,7 @@ def _call(walk: Walk, node: Node, here: int) -> None:
 def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
     """Return the nodes of a file, and those in the arguments of its macros, read as expressions."""
     wanted = (*types, "macro_invocation")
-    found = tree.nodes(walk.parsed, wanted)
+    found = tree.nodes(walk.parsed.grammar, walk.parsed.root, wanted)
     inside = found
     for _ in range(_MAX_NESTED_MACROS):
         new: list[tuple[int, int, Node]] = []
@@ -283,7 +283,7 @@ def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
             root = _as_expression(walk.parsed, tokens) if tokens is not None else None
             if tokens is not None and root is not None:
                 walk.embedded[tokens.start_byte] = root
-                new += tree.nodes_in(walk.parsed.grammar, root, wanted)
+                new += tree.nodes(walk.parsed.grammar, root, wanted)
         if not new:
             break
         found, inside = found + new, new

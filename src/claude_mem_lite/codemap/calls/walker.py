@@ -35,7 +35,7 @@ _SHAPES = {
 
 
 def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
-    return tree.nodes(walk.parsed, types)
+    return tree.nodes(walk.parsed.grammar, walk.parsed.root, types)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,15 +2,15 @@
 
 `of(path)` is the language of a file, None where none is known or its grammar is not installed. Each has a
 `name`, its `suffixes`, the `extra` of this package that installs its grammar ("" where it always is),
-`has_calls` (whether callers and callees are looked for), `parse(source)` and `extract(source)`, which returns
-`Function` rows and raises SyntaxError.
+`has_calls` (whether callers and callees are looked for) and `extract(source)`, which returns `Function`
+rows and raises SyntaxError.
 
-Python is parsed by `ast`; its `parse` returns the module. All others are a `TreeLanguage` with a `Syntax`, a
-table of what their grammar calls things, and at most one function `named` for what a table can't say. Their
-`parse` returns `tree.Parsed`: `data` (the source's bytes), `root` (a `tree_sitter.Node`) and `text(node)`;
-their `definitions(parsed)` are `walk.Definition`, by place: the qualified name, the kind, the bytes from
-`start` to `end`, and `named.head`, the node with parameters and body. tree-sitter and a grammar are loaded
-with the first source that is read.
+Python is parsed by `ast`. All others are a `TreeLanguage` with a `Syntax`, a table of what their grammar
+calls things, and at most one function `named` for what a table can't say. Their `parse(source)` returns
+`tree.Parsed`: `data` (the source's bytes), `root` (a `tree_sitter.Node`) and `text(node)`; what it defines
+are `walk.definitions`, by place: the qualified name, the kind, the bytes from `start` to `end`, and
+`named.head`, the node with parameters and body. tree-sitter and a grammar are loaded with the first source
+that is read.
 
 A new language is a module with its table, a name in `LANGUAGES` and a row of cases in the tests.
 """

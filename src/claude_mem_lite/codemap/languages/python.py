@@ -1,6 +1,5 @@
 """Python, by its own parser; its calls are found by `valueflow`."""
 
-import ast
 from dataclasses import dataclass
 
 from claude_mem_lite.codemap import extract
@@ -15,15 +14,7 @@ class Python:
     suffixes: tuple[str, ...] = (".py", ".pyi")
     extra: str = ""
     has_calls: bool = True
-
-    @property
-    def is_installed(self) -> bool:
-        """It always is."""
-        return True
-
-    def parse(self, source: str) -> ast.Module:
-        """Return a source's syntax tree. Raises: SyntaxError where Python cannot parse it."""
-        return extract.parse(source)
+    is_installed: bool = True
 
     def extract(self, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
         """Return what a source defines. Raises: SyntaxError where Python cannot parse it."""

@@ -85,10 +85,7 @@ class Parsed:
         Raises: SyntaxError where an error is so wide that this would take too long.
         """
         if self._captures is None:
-            from tree_sitter import QueryCursor
-
-            _refuse_wide_errors(self.root)
-            self._captures = QueryCursor(_query(self.grammar)).captures(self.root)
+            self._captures = _captures(self.root, _query(self.grammar))
         return self._captures
 
     @functools.cached_property
@@ -154,14 +151,6 @@ class Grammar:
         return Parsed(self, source)
 
 
-def nodes(parsed: Parsed, types: Iterable[str]) -> list[tuple[int, int, Node]]:
-    """Return the nodes of some types with start and end in bytes, by place, outer ones first.
-
-    Raises: SyntaxError where an error is so wide that this would take too long.
-    """
-    return nodes_in(parsed.grammar, parsed.root, types)
-
-
 def parse_part(parsed: Parsed, node: Node) -> Node | None:
     """Return the syntax tree of a node's source alone, in its place; None where that takes too long.
 
@@ -176,18 +165,14 @@ def parse_part(parsed: Parsed, node: Node) -> Node | None:
         return None
 
 
-def nodes_in(grammar: Grammar, root: Node, types: Iterable[str]) -> list[tuple[int, int, Node]]:
-    """Return the nodes of some types below one; see `nodes`."""
-    from tree_sitter import QueryCursor
+def nodes(grammar: Grammar, root: Node, types: Iterable[str]) -> list[tuple[int, int, Node]]:
+    """Return the nodes of some types in a tree with start and end in bytes, by place, outer ones first.
 
-    _refuse_wide_errors(root)
-    captures = QueryCursor(_types_query(grammar, frozenset(types))).captures(root)
-    found = [
-        (node.start_byte, -node.end_byte, number, node)
-        for number, node in enumerate(captures.get("node", ()))
-    ]
-    found.sort()
-    return [(start, -end, node) for start, end, _, node in found]
+    Raises: SyntaxError where an error is so wide that this would take too long.
+    """
+    found = _captures(root, _types_query(grammar, frozenset(types))).get("node", ())
+    placed = [(node.start_byte, node.end_byte, node) for node in found]
+    return sorted(placed, key=lambda each: (each[0], -each[1]))
 
 
 def child_of(node: Node, type_: str) -> Node | None:
@@ -238,19 +223,15 @@ def _query(grammar: Grammar) -> Query:
     from tree_sitter import Query
 
     syntax, language = grammar.syntax, grammar.load()
-    parts = []
-    for capture, types in {
+    captures = {
         "definition": tuple(syntax.kinds),
         "wrapper": syntax.wrappers,
         "decorator": syntax.decorators,
         "comment": syntax.comments,
         "literal": syntax.literals,
         "error": ("ERROR",),
-    }.items():
-        # Not every version of a grammar has every type.
-        known = [f"({each})" for each in types if language.id_for_node_kind(each, True) is not None]
-        parts += [f"[{' '.join(known)}] @{capture}"] if known else []
-    return Query(language, "\n".join(parts))
+    }
+    return Query(language, "\n".join(_one_of(language, types, name) for name, types in captures.items()))
 
 
 @functools.cache
@@ -258,8 +239,20 @@ def _types_query(grammar: Grammar, types: frozenset[str]) -> Query:
     from tree_sitter import Query
 
     language = grammar.load()
-    known = [f"({each})" for each in sorted(types) if language.id_for_node_kind(each, True) is not None]
-    return Query(language, f"[{' '.join(known)}] @node")
+    return Query(language, _one_of(language, sorted(types), "node"))
+
+
+def _one_of(language: Any, types: Iterable[str], capture: str) -> str:
+    """Return the pattern of nodes of some types; not every version of a grammar has every type."""
+    known = [f"({each})" for each in types if language.id_for_node_kind(each, True) is not None]
+    return f"[{' '.join(known)}] @{capture}" if known else ""
+
+
+def _captures(root: Node, query: Query) -> dict[str, list[Node]]:
+    from tree_sitter import QueryCursor
+
+    _refuse_wide_errors(root)
+    return QueryCursor(query).captures(root)
 
 
 def _parse(language: Any, data: bytes, part: Any = None) -> Node:

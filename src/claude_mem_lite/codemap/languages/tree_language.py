@@ -19,10 +19,6 @@ class TreeLanguage(Grammar):
     extra: str = ""
     has_calls: bool = False  # `codemap.calls` has a table for it
 
-    def definitions(self, parsed: Parsed) -> tuple[walk.Definition, ...]:
-        """Return what a parsed source defines, by place. Raises: SyntaxError where it is too broken."""
-        return walk.definitions(parsed)
-
     def extract(self, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
         """Return what a source defines, one row a name, by place; nothing of a minified one.
 
@@ -31,7 +27,7 @@ class TreeLanguage(Grammar):
         parsed = self.readable(source)
         if parsed is None:
             return ()
-        return rows.describe(parsed, self.definitions(parsed), limit=limit)
+        return rows.describe(parsed, walk.definitions(parsed), limit=limit)
 
     def readable(self, source: str) -> Parsed | None:
         """Return the syntax tree of a source that a person wrote; None of a minified one.
