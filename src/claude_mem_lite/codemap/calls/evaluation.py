@@ -4,6 +4,7 @@ Nothing is iterated to a fixed point: a term that depends on itself is unknown. 
 say how each kind of term is evaluated: a method `on_KIND` is given where the term is written, and its items.
 """
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 
@@ -62,9 +63,14 @@ class Evaluation(ABC):
         self._memo[key] = found
         return found
 
-    def scope(self, value: Value) -> Scope:
-        """Return the scope of a function, class, instance or namespace."""
-        return self.files[value.path].scopes[value.scope]
+    def scope(self, place: Value | At) -> Scope:
+        """Return the scope of a function, class, instance or namespace, or of a place."""
+        return self.files[place.path].scopes[place.scope]
+
+
+def flat(values: Iterable[Values]) -> Values:
+    """Return all of several values."""
+    return tuple(itertools.chain.from_iterable(values))
 
 
 def last(name: str) -> str:

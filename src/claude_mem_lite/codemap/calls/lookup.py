@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, inside, last
+from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, flat, inside, last
 from claude_mem_lite.codemap.calls.facts import Facts, Term
 from claude_mem_lite.codemap.calls.results import Results
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Builtins, Finder, Value, Values
@@ -52,10 +52,7 @@ class Lookup(Results):
         if space == "types":
             found = self.member(Value("class", at.path, at.scope), name)
             return tuple([each for each in found if each.kind == "class"])
-        env = tuple(
-            [(own, self.values(at, of)) for own, of in self.files[at.path].scopes[at.scope].type_params]
-        )
-        return self.member(Value("instance", at.path, at.scope, env), name)
+        return self.member(Value("instance", at.path, at.scope, self.own_types(at)), name)
 
     def _seen(self, path: str, name: str, space: str) -> Values:
         """Return what a name is in a file's package, else in what the file imports as a whole."""
@@ -87,13 +84,7 @@ class Lookup(Results):
     def of_package(self, path: str, name: str, space: str) -> Values:
         """Return what the files of a file's package export by a name."""
         paths = self._packages.get(self.finder.package(path), {}).get(name, ())
-        return tuple(
-            [
-                value
-                for each in paths
-                for value in self.all_of(At(each, 0), self.files[each].exports[name], space)
-            ]
-        )
+        return flat([self.all_of(At(each, 0), self.files[each].exports[name], space) for each in paths])
 
     def all_of(self, at: At, terms: Iterable[Term], space: str) -> Values:
         found: dict[Value, None] = {}
@@ -115,7 +106,7 @@ class Lookup(Results):
             path = self.finder.find(at.path, ".".join(names[:length]))
             found: Values = (Value("module", path),) if path in self.files else ()
             for name in names[length:]:
-                found = tuple([inner for each in found for inner in self.member(each, name)])
+                found = flat([self.member(each, name) for each in found])
             if found:
                 return found
         return OUTSIDE
@@ -156,10 +147,8 @@ class Lookup(Results):
             target = self.finder.find(path, star)
             if target in self.files and (found := self.export(target, name, space, seen)):
                 return found
-        whole = facts.exports.get("=", ())
-        return tuple(
-            [inner for each in self.all_of(At(path, 0), whole, space) for inner in self.member(each, name)]
-        )
+        whole = self.all_of(At(path, 0), facts.exports.get("=", ()), space)
+        return flat([self.member(each, name) for each in whole])
 
     def on_ref(self, at: At, names: tuple[str, ...], types: tuple[Term, ...]) -> Iterable[Value]:
         name = names[0]
@@ -171,10 +160,10 @@ class Lookup(Results):
         if not found and len(names) > 1:
             found, names = self.on_qualified(at, names), ()
         for inner in names[1:]:
-            found = tuple([value for each in found for value in self._inner_type(each, inner)])
+            found = flat([self._inner_type(each, inner) for each in found])
         if found and found != OUTSIDE:
             arguments = tuple([self.values(at, each) for each in types])
-            return [value for each in found for value in self._of_type(each, arguments)]
+            return flat([self._of_type(each, arguments) for each in found])
         if name in self.builtins.unknown:
             return ()
         if name in self.builtins.transparent:

@@ -71,23 +71,13 @@ class Members(Lookup):
         scope = self.scope(value)
         if scope.parent != 0:
             return ()
-        return tuple(
-            [
-                each._replace(
-                    env=tuple(
-                        [
-                            (own, of)
-                            for (own, _), (_, of) in zip(
-                                self.scope(each).type_params, value.env, strict=False
-                            )
-                        ]
-                    ),
-                    receiver=(value,),
-                )
-                for each in self.of_package(value.path, f"{scope.name}.{name}", "names")
-                if each.kind == "function"
-            ]
-        )
+        found: list[Value] = []
+        for each in self.of_package(value.path, f"{scope.name}.{name}", "names"):
+            if each.kind == "function":
+                pairs = zip(self.scope(each).type_params, value.env, strict=False)
+                env = tuple([(own, of) for (own, _), (_, of) in pairs])
+                found.append(each._replace(env=env, receiver=(value,)))
+        return tuple(found)
 
     def _own(self, owner: Value, terms: Iterable[Term]) -> Values:
         found = dict.fromkeys([each for term in terms for each in self.values(inside(owner), term)])
@@ -127,8 +117,7 @@ class Members(Lookup):
         while here > 0:
             scope = scopes[here]
             if scope.kind in {"class", "interface"}:
-                env = tuple([(name, self.values(At(at.path, here), of)) for name, of in scope.type_params])
-                return (Value(kind, at.path, here, env),)
+                return (Value(kind, at.path, here, self.own_types(At(at.path, here))),)
             if scope.kind == "function" and "arrow" not in scope.flags:
                 if "this" in scope.names:
                     return self.all_of(At(at.path, here), scope.names["this"], "names")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claude_mem_lite.codemap.calls.evaluation import inside
+from claude_mem_lite.codemap.calls.evaluation import flat, inside
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, argument_of
@@ -54,7 +54,7 @@ class Results(TypeArguments):
         scope = self.files[at.path].scopes[index]
         if scope.return_type is not None:
             return self.values(at._replace(scope=index), scope.return_type)
-        return tuple([each for value in self.on_expected(at, index) for each in self.result(value)])
+        return flat([self.result(each) for each in self.on_expected(at, index)])
 
     def given(self, value: Value, place: int) -> Values:
         """Return what a function is given at a place."""
@@ -68,7 +68,7 @@ class Results(TypeArguments):
             places = self.builtins.passed.get((value.path, value.extra), ())
             return argument_of(value.receiver[0], places[place]) if place < len(places) else OUTSIDE
         if value.kind == "instance":
-            return tuple([each for made in self.member(value, "()") for each in self.given(made, place)])
+            return flat([self.given(each, place) for each in self.member(value, "()")])
         return OUTSIDE if value.kind == "outside" else ()
 
     def on_call(
@@ -92,7 +92,7 @@ class Results(TypeArguments):
         if value.kind == "signature":
             return self.values(inside(value), value.extra[2])
         if value.kind == "instance":
-            return tuple([each for made in self.member(value, "()") for each in self.result(made)])
+            return flat([self.result(each) for each in self.member(value, "()")])
         if value.kind == "builtin method":
             place = self.builtins.results.get((value.path, value.extra))
             return argument_of(value.receiver[0], place) if place is not None else OUTSIDE
@@ -106,7 +106,7 @@ class Results(TypeArguments):
             return self.values(inside(value), scope.return_type)
         if ("this",) in scope.returns and value.receiver:
             return value.receiver
-        found = tuple([each for term in scope.returns for each in self.values(inside(value), term)])
+        found = flat([self.values(inside(value), each) for each in scope.returns])
         return (Value("builtin", "Promise", extra=(found,)),) if "async" in scope.flags else found
 
     def on_new(self, at: At, callee: Term, types: tuple[Term, ...]) -> Iterator[Value]:

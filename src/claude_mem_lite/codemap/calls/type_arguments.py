@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from claude_mem_lite.codemap.calls.evaluation import Evaluation
 from claude_mem_lite.codemap.calls.facts import Term
-from claude_mem_lite.codemap.calls.values import At, Value, Values
+from claude_mem_lite.codemap.calls.values import At, Env, Value, Values
 
 
 class TypeArguments(Evaluation):
@@ -23,18 +23,17 @@ class TypeArguments(Evaluation):
             here = scopes[here].parent
         return None
 
+    def own_types(self, at: At) -> Env:
+        """Return the type parameters of a scope itself, as they stand for their constraints."""
+        return tuple([(name, self.values(at, of)) for name, of in self.scope(at).type_params])
+
     def bound(self, value: Value, arguments: Sequence[Values]) -> Value:
         """Return a value with its type parameters bound to arguments, to their constraints without."""
-        env = [
-            (name, given if (given := arguments[place : place + 1]) and given[0] else None, of)
+        given, at = dict(enumerate(arguments)), At(value.path, value.scope)
+        own = tuple([
+            (name, given.get(place) or self.values(at, of))
             for place, (name, of) in enumerate(self.scope(value).type_params)
-        ]
-        own = tuple(
-            [
-                (name, given[0] if given else self.values(At(value.path, value.scope), of))
-                for name, given, of in env
-            ]
-        )
+        ])  # fmt: skip
         return value._replace(env=(*own, *value.env) if value.kind == "function" else own)
 
     def inferred(self, function: Value, arguments: Sequence[Values]) -> Value:
@@ -73,7 +72,6 @@ class TypeArguments(Evaluation):
     def aliased(self, alias: Value, arguments: tuple[Values, ...]) -> Values:
         """Return what a type by another name is."""
         _, of, params = alias.extra
-        env = tuple(
-            [(name, arguments[at] if at < len(arguments) else ()) for at, (name, _) in enumerate(params)]
-        )
+        given = dict(enumerate(arguments))
+        env = tuple([(name, given.get(place, ())) for place, (name, _) in enumerate(params)])
         return self.values(At(alias.path, alias.scope, env), of)
