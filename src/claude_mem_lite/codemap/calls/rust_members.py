@@ -6,6 +6,7 @@ variant as a value, which is no function when it is called.
 
 from collections.abc import Iterator, Mapping
 
+from claude_mem_lite.codemap.calls.evaluation import flat, inside
 from claude_mem_lite.codemap.calls.facts import Facts, Term
 from claude_mem_lite.codemap.calls.results import Results
 from claude_mem_lite.codemap.calls.rust_modules import DERIVED
@@ -28,28 +29,28 @@ class RustMembers(Results):
 
     def __init__(self, files: Mapping[str, Facts], builtins: Builtins, finder: Finder) -> None:
         super().__init__(files, builtins, finder)
-        self._impls: dict[Key, list[tuple[str, int]]] = {}
-        self._methods_named: dict[tuple[Key, str], list[tuple[str, int]]] = {}  # those that have a method
-        self._blanket: list[tuple[str, int]] = []
+        self._impls: dict[Key, list[At]] = {}
+        self._methods_named: dict[tuple[Key, str], list[At]] = {}  # those that have a method
+        self._blanket: list[At] = []
 
     def take_impls(self) -> None:
         """Find the `impl`s of each type, which paths have to be evaluated for."""
         for path, facts in self.files.items():
             for index, scope in enumerate(facts.scopes):
                 if scope.kind == "impl":
-                    self._take_impl(path, index)
+                    self._take_impl(At(path, index))
 
-    def _take_impl(self, path: str, index: int) -> None:
-        scope = self.files[path].scopes[index]
+    def _take_impl(self, impl: At) -> None:
+        scope = self.scope(impl)
         of = scope.return_type
         if of and of[0] == "ref" and of[1] in {(name,) for name, _ in scope.type_params}:
-            self._blanket.append((path, index))
+            self._blanket.append(impl)
             return
-        for value in self.start(At(path, index), of):
+        for value in self.start(impl, of):
             if value.kind in {"instance", "builtin"}:
-                self._impls.setdefault(key_of(value), []).append((path, index))
+                self._impls.setdefault(key_of(value), []).append(impl)
                 for name in scope.members:
-                    self._methods_named.setdefault((key_of(value), name), []).append((path, index))
+                    self._methods_named.setdefault((key_of(value), name), []).append(impl)
 
     def on_this(self, at: At) -> Values:
         for name, values in at.env:
@@ -71,14 +72,14 @@ class RustMembers(Results):
             yield from self.associated_type(value, name)
 
     def associated_type(self, value: Value, name: str) -> Values:
-        for path, index in self._impls.get(key_of(value), ()):
-            terms = self.files[path].scopes[index].types.get(name, ())
+        for impl in self._impls.get(key_of(value), ()):
+            terms = self.scope(impl).types.get(name, ())
             if terms and terms[0] and terms[0][0] == "alias":
-                return self.values(At(path, index, self._impl_env(value, path, index)), terms[0][1])
+                return self.values(impl._replace(env=self._impl_env(value, impl)), terms[0][1])
         if value.kind == "instance":
             for term in self.scope(value).types.get(name, ()):
                 if term and term[0] == "alias":
-                    return self.values(At(value.path, value.scope, value.env), term[1])
+                    return self.values(inside(value), term[1])
         return OUTSIDE
 
     def on_attribute(self, at: At, base: Term, name: str) -> Iterator[Value]:
@@ -97,14 +98,8 @@ class RustMembers(Results):
         if found:
             return found
         if value.kind == "builtin" or name in DERIVED:
-            return (
-                Value(
-                    "builtin method",
-                    value.path if value.kind == "builtin" else "",
-                    receiver=(value,),
-                    extra=name,
-                ),
-            )
+            kind = value.path if value.kind == "builtin" else ""
+            return (Value("builtin method", kind, receiver=(value,), extra=name),)
         return OUTSIDE if self._is_open(value) else ()
 
     def _is_open(self, value: Value) -> bool:
@@ -121,21 +116,21 @@ class RustMembers(Results):
         seen.add(key)
         impls = self._methods_named.get((key, name), [])
         is_trait = value.kind == "instance" and self.scope(value).kind == "interface"
-        if is_trait and (found := self._members(value, value.path, value.scope, name, value.env)):
+        if is_trait and (found := self._members(value, value, name, value.env)):
             return found
         for wanted in (False, True):
             found_all: list[Value] = []
-            for path, index in impls:
-                if ("trait" in self.files[path].scopes[index].flags) is wanted:
-                    found_all += self._members(value, path, index, name, self._impl_env(value, path, index))
+            for impl in impls:
+                if ("trait" in self.scope(impl).flags) is wanted:
+                    found_all += self._members(value, impl, name, self._impl_env(value, impl))
             if found_all:
                 return tuple(dict.fromkeys(found_all))
         traits = [each for each, _ in self._traits(value)]
         for trait in [*(self._bases(value) if is_trait else ()), *traits]:
             if trait.kind == "instance" and (found := self._default(value, trait, name, set())):
                 return found
-        for trait, (path, index) in self._traits(value):
-            if trait.kind != "instance" and self.files[path].scopes[index].types.get("Target"):
+        for trait, impl in self._traits(value):
+            if trait.kind != "instance" and self.scope(impl).types.get("Target"):
                 for target in self.associated_type(value, "Target"):
                     if target.kind in {"instance", "builtin"} and (found := self._method(target, name, seen)):
                         return found
@@ -146,60 +141,60 @@ class RustMembers(Results):
         if key_of(trait) in seen or trait.kind != "instance":
             return ()
         seen.add(key_of(trait))
-        found = self._members(value, trait.path, trait.scope, name, trait.env)
+        found = self._members(value, trait, name, trait.env)
         for base in () if found else self._bases(trait):
             found = found or self._default(value, base, name, seen)
         return found
 
     def _blanket_method(self, value: Value, name: str) -> Values:
         """Return a method of an `impl<T: Bound> Trait for T` whose bounds hold."""
-        for path, index in self._blanket:
-            scope = self.files[path].scopes[index]
+        for impl in self._blanket:
+            scope = self.scope(impl)
             if name not in scope.members and not any(
                 name in self.scope(trait).members
-                for trait in self.values(At(path, index), scope.context)
+                for trait in self.values(impl, scope.context)
                 if trait.kind == "instance"
             ):
                 continue
             bound = dict(scope.type_params).get(scope.return_type[1][0]) if scope.return_type else None
-            needed = [each for each in self.values(At(path, index), bound) if each.kind == "instance"]
+            needed = [each for each in self.values(impl, bound) if each.kind == "instance"]
             own = {key_of(trait) for trait, _ in self._traits(value)} | {key_of(value)}
             if (bound is not None and not needed) or any(key_of(each) not in own for each in needed):
                 continue
-            found = self._members(value, path, index, name, ())
-            for trait in () if found else self.values(At(path, index), scope.context):
+            found = self._members(value, impl, name, ())
+            for trait in () if found else self.values(impl, scope.context):
                 found = found or self._default(value, trait, name, set())
             if found:
                 return found
         return ()
 
-    def _traits(self, value: Value) -> list[tuple[Value, tuple[str, int]]]:
+    def _traits(self, value: Value) -> list[tuple[Value, At]]:
         """Return the traits that a type implements, each with its `impl`."""
         return [
-            (trait, (path, index))
-            for path, index in self._impls.get(key_of(value), ())
-            if "trait" in self.files[path].scopes[index].flags
-            for trait in self.values(At(path, index), self.files[path].scopes[index].context) or OUTSIDE
+            (trait, impl)
+            for impl in self._impls.get(key_of(value), ())
+            if "trait" in self.scope(impl).flags
+            for trait in self.values(impl, self.scope(impl).context) or OUTSIDE
         ]
 
     def _bases(self, value: Value) -> Iterator[Value]:
         """Yield the traits directly above one."""
         if value.kind == "instance" and self.scope(value).kind == "interface":
             for base in self.scope(value).bases:
-                yield from self.values(At(value.path, value.scope, value.env), base)
+                yield from self.values(inside(value), base)
 
-    def _members(self, value: Value, path: str, index: int, name: str, env: Env) -> Values:
-        terms = self.files[path].scopes[index].members.get(name, ())
+    def _members(self, value: Value, owner: Value | At, name: str, env: Env) -> Values:
+        """Return the methods of a trait or an `impl`, as those of a value."""
         own = (*env, ("Self", (value,)))
         return tuple([
             each._replace(env=own, receiver=(value,)) if each.kind == "function" else each
-            for term in terms
-            for each in self.values(At(path, index), term)
+            for term in self.scope(owner).members.get(name, ())
+            for each in self.values(At(owner.path, owner.scope), term)
         ])  # fmt: skip
 
-    def _impl_env(self, value: Value, path: str, index: int) -> Env:
+    def _impl_env(self, value: Value, impl: At) -> Env:
         """Return the type arguments of an `impl`: those of the value, by the names that they have there."""
-        scope = self.files[path].scopes[index]
+        scope = self.scope(impl)
         of = scope.return_type
         if not of or of[0] != "ref" or not of[2]:
             return ()
@@ -228,17 +223,16 @@ class RustMembers(Results):
         if value.kind != "instance" or key_of(value) in seen:
             return OUTSIDE if value.kind in {"outside", "builtin", "std"} else ()
         seen.add(key_of(value))
-        terms = self.scope(value).members.get(name)
-        if terms is not None:
-            return self.declared_field(value, value.path, value.scope, name)
+        if name in self.scope(value).members:
+            return self.declared_field(value, value, name)
         for target in self.associated_type(value, "Target"):
             if found := self._field(target, name, seen):
                 return found
         return ()
 
-    def declared_field(self, value: Value, path: str, index: int, name: str) -> Values:
-        terms = self.files[path].scopes[index].members.get(name, ())
-        return tuple([each for term in terms for each in self.values(At(path, index, value.env), term)])
+    def declared_field(self, value: Value, maker: Value, name: str) -> Values:
+        at = At(maker.path, maker.scope, value.env)
+        return flat([self.values(at, each) for each in self.scope(maker).members.get(name, ())])
 
     def owner(self, maker: Value) -> Value:
         """Return what a tuple struct or a variant makes."""
@@ -266,8 +260,7 @@ class RustMembers(Results):
                 place = self.builtins.elements.get(value.path)
                 yield from argument_of(value, place) if place is not None else OUTSIDE
             elif value.kind == "instance":
-                found = self.associated_type(value, "Output")
-                yield from found
+                yield from self.associated_type(value, "Output")
             elif value.kind == "outside":
                 yield value
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS
+from claude_mem_lite.codemap.calls.evaluation import MAX_STEPS, flat, inside
 from claude_mem_lite.codemap.calls.facts import Facts, Term
 from claude_mem_lite.codemap.calls.rust_members import RustMembers
 from claude_mem_lite.codemap.calls.rust_modules import SHARED_ROOTS
@@ -65,7 +65,7 @@ class RustPaths(RustMembers):
                 return bound
         found = self.find(at, names, "types")
         arguments = tuple([self.values(at, each) for each in types])
-        return [made for each in found for made in self._made_type(each, arguments)]
+        return flat([self._made_type(each, arguments) for each in found])
 
     def on_assoc(self, at: At, owner: Term, name: str) -> Iterator[Value]:
         for value in self.values(at, owner):
@@ -110,7 +110,7 @@ class RustPaths(RustMembers):
             elif name == "super":
                 found = tuple([self._above(each) for each in found if each.kind == "module"])
             else:
-                found = tuple(dict.fromkeys([v for each in found for v in self._item(each, name, inner)]))
+                found = tuple(dict.fromkeys(flat([self._item(each, name, inner) for each in found])))
         self._path_depth -= 1
         return found
 
@@ -194,13 +194,10 @@ class RustPaths(RustMembers):
                 found += [each for each in self._item(module, name, space) if each.kind == "maker"]
             elif (module.path, module.scope) not in seen:
                 seen.add((module.path, module.scope))
-                inside = At(module.path, module.scope)
-                for term in getattr(self.files[module.path].scopes[module.scope], space).get(name, ()):
-                    found += [
-                        each
-                        for each in self._bound_item(inside, term, space)
-                        if each.kind not in {"outside", "std"}
-                    ]
+                there = At(module.path, module.scope)
+                for term in getattr(self.scope(there), space).get(name, ()):
+                    items = self._bound_item(there, term, space)
+                    found += [each for each in items if each.kind not in {"outside", "std"}]
                 waiting += self._globbed(module.path, module.scope)
         self._looking.discard(key)
         values = tuple(dict.fromkeys(found))
@@ -251,12 +248,11 @@ class RustPaths(RustMembers):
         if owner.kind == "module":
             return self._in_module(owner.path, owner.scope, name, space)
         if owner.kind == "alias":
-            return tuple([v for each in self._of_type(owner, ()) for v in self._item(each, name, space)])
+            return flat([self._item(each, name, space) for each in self._of_type(owner, ())])
         if owner.kind in {"class", "instance"}:
             variants = self.scope(owner).statics.get(name)
             if variants is not None:
-                at = At(owner.path, owner.scope, owner.env)
-                return tuple([made for term in variants for made in self.values(at, term)])
+                return flat([self.values(inside(owner), each) for each in variants])
             instance = owner._replace(kind="instance")
             return self.associated_type(instance, name) if space == "types" else self.member(instance, name)
         if owner.kind == "builtin type":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from claude_mem_lite.codemap.calls.evaluation import flat
 from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.rust_members import key_of
 from claude_mem_lite.codemap.calls.rust_modules import MAPPED, SELF_RESULTS
@@ -21,7 +22,8 @@ class RustResults(RustPaths):
                 yield from self._of_builtin(value, at, types, given)
             elif value.kind == "maker":
                 env = self._inferred_env(value, list(self._field_types(value)), at, given)
-                yield self.owner(value)._replace(env=env) if env else self.owner(value)
+                made = self.owner(value)
+                yield made._replace(env=env) if env else made
             elif value.kind == "function":
                 scope = self.scope(value)
                 explicit = tuple([
@@ -50,7 +52,7 @@ class RustResults(RustPaths):
                 owner = self.owner(maker) if maker.kind == "maker" else maker
                 matched = [each for each in self.values(at, base) if key_of(each) == key_of(owner)]
                 known = matched[0] if matched else owner
-                yield from self.declared_field(known, maker.path, maker.scope, name)
+                yield from self.declared_field(known, maker, name)
             elif maker.kind == "outside":
                 yield maker
 
@@ -65,8 +67,8 @@ class RustResults(RustPaths):
         return (Value("builtin", "(,)", extra=tuple([self.values(at, each) for each in terms])),)
 
     def on_list(self, at: At, terms: tuple[Term, ...], kind: str = "[]") -> Values:
-        found = tuple(dict.fromkeys([value for each in terms for value in self.values(at, each)]))
-        return (Value("builtin", kind, extra=(found,)),)
+        found = dict.fromkeys(flat([self.values(at, each) for each in terms]))
+        return (Value("builtin", kind, extra=(tuple(found),)),)
 
     def on_vec(self, at: At, terms: tuple[Term, ...]) -> Values:
         return self.on_list(at, terms, "Vec")
@@ -141,11 +143,11 @@ class RustResults(RustPaths):
         ])  # fmt: skip
 
     def _mapped(self, receiver: Value, how: str, functions: Values) -> Values:
-        found = tuple(dict.fromkeys([each for function in functions for each in self.result(function)]))
+        found = tuple(dict.fromkeys(flat([self.result(each) for each in functions])))
         if how == "bare":
             return found
         if how == "element":
-            found = tuple([inner for each in found for inner in self.element(each)])
+            found = flat([self.element(each) for each in found])
         return (receiver._replace(extra=(found, *receiver.extra[1:])),)
 
     def given(self, value: Value, place: int) -> Values:
