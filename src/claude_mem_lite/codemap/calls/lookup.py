@@ -90,7 +90,7 @@ class Lookup(Results):
         found: dict[Value, None] = {}
         for term in terms:
             if term and term[0] == "import":
-                values = self._exported(at.path, term[1], term[2], space)
+                values = self.on_import(at, term[1], term[2], space)
             elif term and term[0] == "name" and space == "types":
                 values = self._look_up(at, term[1], space)
             elif term and term[0] == "alias":
@@ -120,11 +120,8 @@ class Lookup(Results):
                 return values
         return found
 
-    def on_import(self, at: At, module: str, name: str) -> Values:
-        return self._exported(at.path, module, name, "names")
-
-    def _exported(self, path: str, module: str, name: str, space: str) -> Values:
-        target = self.finder.find(path, module)
+    def on_import(self, at: At, module: str, name: str, space: str = "names") -> Values:
+        target = self.finder.find(at.path, module)
         return self.export(target, name, space, set()) if target in self.files else OUTSIDE
 
     def export(self, path: str, name: str, space: str, seen: set[str]) -> Values:

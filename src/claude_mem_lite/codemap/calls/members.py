@@ -15,11 +15,8 @@ class Members(Lookup):
     """The members of classes, interfaces, objects, modules and builtins."""
 
     def on_attribute(self, at: At, base: Term, name: str) -> Iterator[Value]:
-        if base == ("super",):
-            yield from self._member_of_super(at, name)
-            return
-        for value in self.values(at, base):
-            yield from self.member(value, name)
+        is_super = base == ("super",)
+        return self._member_of_super(at, name) if is_super else super().on_attribute(at, base, name)
 
     def _member_of_super(self, at: At, name: str) -> Iterator[Value]:
         for value in self.on_this(at):

@@ -8,7 +8,7 @@ from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.type_arguments import TypeArguments
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Value, Values, argument_of
 
-_KINDS = {"object": "instance", "interface": "instance"}
+_KINDS = {"object": "instance", "interface": "instance", "variant": "maker"}
 
 
 class Results(TypeArguments):
@@ -152,9 +152,11 @@ class Results(TypeArguments):
     def on_this_type(self, at: At) -> Values:
         return self.on_this(at)
 
-    def on_member_type(self, at: At, term: Term, name: str) -> Iterator[Value]:
-        for value in self.values(at, term):
+    def on_attribute(self, at: At, base: Term, name: str) -> Iterator[Value]:
+        for value in self.values(at, base):
             yield from self.member(value, name)
+
+    on_member_type = on_attribute
 
     def on_function(self, at: At, *parts: Any) -> Values:
         return (Value("signature", at.path, at.scope, at.env, extra=("function", *parts)),)

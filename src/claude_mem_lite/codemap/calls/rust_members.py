@@ -82,10 +82,6 @@ class RustMembers(Results):
                     return self.values(inside(value), term[1])
         return OUTSIDE
 
-    def on_attribute(self, at: At, base: Term, name: str) -> Iterator[Value]:
-        for value in self.values(at, base):
-            yield from self.member(value, name)
-
     def member(self, value: Value, name: str) -> Values:
         """Return what a method of a value may be."""
         if value.kind == "maker":

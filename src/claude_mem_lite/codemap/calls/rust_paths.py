@@ -52,10 +52,6 @@ class RustPaths(RustMembers):
         terms = self.files[at.path].scopes[index].names.get(name, ())
         return self.values(at._replace(scope=index), terms[place]) if place < len(terms) else ()
 
-    def on_scope(self, at: At, index: int) -> Values:
-        kind = self.files[at.path].scopes[index].kind
-        return (Value("maker" if kind == "variant" else kind, at.path, index, at.env),)
-
     def on_ref(self, at: At, names: tuple[str, ...], types: tuple[Term, ...]) -> Iterable[Value]:
         if len(names) == 1:
             if names[0] in self.builtins.unknown:
