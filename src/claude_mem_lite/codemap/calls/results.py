@@ -75,13 +75,12 @@ class Results(TypeArguments):
         self, at: At, callee: Term, types: tuple[Term, ...] = (), arguments: tuple[Term, ...] = ()
     ) -> Iterator[Value]:
         for value in self.values(at, callee):
-            if arguments and not types and value.kind == "function":
-                yield from self.result(self.inferred(value, [self.values(at, each) for each in arguments]))
-                continue
-            is_bound = types and value.kind == "function"
-            yield from self.result(
-                self.bound(value, tuple([self.values(at, each) for each in types])) if is_bound else value
-            )
+            called = value
+            if types and value.kind == "function":
+                called = self.bound(value, [self.values(at, each) for each in types])
+            elif arguments and value.kind == "function":
+                called = self.inferred(value, [self.values(at, each) for each in arguments])
+            yield from self.result(called)
 
     def result(self, value: Value) -> Values:
         """Return what a call of a value may return."""

@@ -61,15 +61,13 @@ def describe(parsed: Parsed, found: Sequence[Definition], *, limit: int) -> tupl
 
 def _refuse_broken(parsed: Parsed, found: Sequence[Definition]) -> None:
     """Raise SyntaxError for a source whose bulk is not understood, but for what it defines."""
-    errors = [(node.start_byte, node.end_byte) for node in parsed.captures().get("error", ())]
+    errors = merged((node.start_byte, node.end_byte) for node in parsed.captures().get("error", ()))
     if not errors:
         return
     understood = merged((each.start, each.end) for each in found)
-    lost = sum(end - start for start, end in merged(errors))
+    lost = sum(end - start for start, end in errors)
     lost -= sum(
-        max(0, min(end, last) - max(start, first))
-        for start, end in merged(errors)
-        for first, last in understood
+        max(0, min(end, last) - max(start, first)) for start, end in errors for first, last in understood
     )
     if lost > _BROKEN * len(parsed.data):
         raise SyntaxError(f"{lost} of {len(parsed.data)} bytes are no {parsed.grammar.name}")
