@@ -1,19 +1,13 @@
 """Read from an observation who calls whom: functions it changed or names, and frames of tracebacks."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from claude_mem_lite.codemap.extract import TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from claude_mem_lite.storage.models import FunctionMapEntry, Observation
+from claude_mem_lite.storage.models import FunctionMapEntry, Observation
 
 Place = tuple[str, str]  # file and qualified name
 

@@ -1,15 +1,10 @@
 """Find who defines and who overrides a method, by the base classes that signatures name."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from claude_mem_lite.storage.code import Definition
+from claude_mem_lite.storage.code import Definition
 
 Place = tuple[str, str]  # file and qualified name
 

@@ -5,15 +5,10 @@ What is matched here has the level "guess" and never stands beside a resolved ed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.valueflow.external import BUILTINS, EXCEPTIONS, NOISE_METHODS, NOISE_OBJECTS
 from claude_mem_lite.codemap.valueflow.frame import LEVELS
-from claude_mem_lite.codemap.valueflow.values import Evidence
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.modules import Modules
-    from claude_mem_lite.codemap.valueflow.values import Class, Unit
+from claude_mem_lite.codemap.valueflow.modules import Modules
+from claude_mem_lite.codemap.valueflow.values import Class, Evidence, Unit
 
 _RANK = LEVELS.index("guess")
 

@@ -15,7 +15,7 @@ from claude_mem_lite.codemap.valueflow.solver import solve
 from claude_mem_lite.codemap.valueflow.terms import Scope
 from claude_mem_lite.codemap.valueflow.values import Evidence, MissedCall, Module
 
-Scopes = tuple["Scope", ...]
+Scopes = tuple[Scope, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,9 @@
 """Read annotations: instances of the project's classes, and containers of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from claude_mem_lite.codemap.valueflow.expression_terms import Either, Generic, last_name
+from claude_mem_lite.codemap.valueflow.expression_terms import Either, Expr, Generic, last_name
 from claude_mem_lite.codemap.valueflow.expressions import evaluate
 from claude_mem_lite.codemap.valueflow.external import AWAITABLES, ITERABLES, MAPPINGS, TRANSPARENT, UNKNOWN
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.value_sets import content, join, mapping, sequence, union
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
@@ -15,12 +12,8 @@ from claude_mem_lite.codemap.valueflow.values import (
     Instance,
     ListObject,
     TupleObject,
+    Values,
 )
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import Values
 
 
 def declared(frame: Frame, node: Expr) -> Values:

@@ -1,10 +1,7 @@
 """Look up names, and attributes of values; bind methods and evaluate properties on the way."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES, UNKNOWN, attribute_of
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.value_sets import join, union
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
@@ -18,19 +15,17 @@ from claude_mem_lite.codemap.valueflow.values import (
     Key,
     ListObject,
     Method,
+    Module,
     ModuleObject,
     Partial,
     Property,
     Super,
     TextStart,
     TupleObject,
+    Unit,
     Value,
     Values,
 )
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import Module, Unit
 
 _SURE = {1: "typed", 2: "several"}  # by how many classes the receiver may have
 

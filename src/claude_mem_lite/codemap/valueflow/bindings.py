@@ -1,10 +1,8 @@
 """Bind names and attributes to values, unpack tuples, and narrow what a name may be."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.valueflow.expression_terms import Attribute
 from claude_mem_lite.codemap.valueflow.external import UNKNOWN
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.invocation import Arguments, call_special, pass_on
 from claude_mem_lite.codemap.valueflow.value_sets import classes_in, items, join
 from claude_mem_lite.codemap.valueflow.values import (
@@ -17,12 +15,9 @@ from claude_mem_lite.codemap.valueflow.values import (
     ModuleObject,
     Property,
     TupleObject,
+    Value,
+    Values,
 )
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.expression_terms import Attribute
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import Value, Values
 
 
 def assign_name(frame: Frame, name: str, values: Values) -> None:

@@ -1,8 +1,7 @@
 """Call values: functions and classes of the project, and external functions by what they do."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from claude_mem_lite.codemap.valueflow.attributes import load, load_any
 from claude_mem_lite.codemap.valueflow.external import (
@@ -12,6 +11,7 @@ from claude_mem_lite.codemap.valueflow.external import (
     CALLS_LATER,
     result_of,
 )
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.invocation import (
     Arguments,
     awaited,
@@ -20,6 +20,7 @@ from claude_mem_lite.codemap.valueflow.invocation import (
     enter,
     iterate,
 )
+from claude_mem_lite.codemap.valueflow.sites import Site
 from claude_mem_lite.codemap.valueflow.value_sets import (
     instances_of,
     items,
@@ -42,14 +43,9 @@ from claude_mem_lite.codemap.valueflow.values import (
     Property,
     TextStart,
     TupleObject,
+    Value,
+    Values,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.sites import Site
-    from claude_mem_lite.codemap.valueflow.values import Value, Values
 
 _INSTEAD = {"str": "__repr__", "bool": "__len__"}
 

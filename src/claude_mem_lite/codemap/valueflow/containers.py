@@ -1,10 +1,7 @@
 """Call methods of lists, tuples, dicts and texts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.valueflow.calls import ExternalCall, as_mapping, call_back
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.invocation import Arguments, iterate
 from claude_mem_lite.codemap.valueflow.sites import Site
 from claude_mem_lite.codemap.valueflow.value_sets import (
@@ -16,11 +13,7 @@ from claude_mem_lite.codemap.valueflow.value_sets import (
     pairs_of,
     sequence,
 )
-from claude_mem_lite.codemap.valueflow.values import DictObject, Key, TextStart
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import ContainerMethod, Values
+from claude_mem_lite.codemap.valueflow.values import ContainerMethod, DictObject, Key, TextStart, Values
 
 _GROW = frozenset({"append", "add", "appendleft", "insert", "extend", "update"})
 _GET = frozenset({"get", "pop", "setdefault", "popleft", "__getitem__"})

@@ -1,18 +1,19 @@
 """Evaluate definitions: what functions, classes and their decorators stand for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from claude_mem_lite.codemap.valueflow.bindings import assign_name
 from claude_mem_lite.codemap.valueflow.calls import call_value
-from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, is_name, last_name
+from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, Expr, is_name, last_name
 from claude_mem_lite.codemap.valueflow.expressions import bind_defaults, evaluate
 from claude_mem_lite.codemap.valueflow.external import CONTEXT_MANAGERS, RECORDS
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.invocation import Arguments, described
 from claude_mem_lite.codemap.valueflow.sites import site_of
+from claude_mem_lite.codemap.valueflow.terms import Block, ClassDefinition, FunctionDefinition
 from claude_mem_lite.codemap.valueflow.value_sets import classes_in, join
 from claude_mem_lite.codemap.valueflow.values import (
+    Class,
     ClassObject,
     Descriptor,
     External,
@@ -21,15 +22,9 @@ from claude_mem_lite.codemap.valueflow.values import (
     Method,
     Partial,
     Property,
+    Unit,
+    Values,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.terms import Block, ClassDefinition, FunctionDefinition
-    from claude_mem_lite.codemap.valueflow.values import Class, Unit, Values
 
 _ACCESSORS = frozenset({"setter", "getter", "deleter"})
 _CLOSED = frozenset(

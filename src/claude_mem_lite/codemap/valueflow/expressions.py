@@ -1,9 +1,8 @@
 """Evaluate expressions to values, bind what is assigned to, and narrow names by tests."""
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from claude_mem_lite.codemap.valueflow.attributes import load_any, name_value
 from claude_mem_lite.codemap.valueflow.bindings import (
@@ -25,6 +24,7 @@ from claude_mem_lite.codemap.valueflow.expression_terms import (
     Constant,
     Dictionary,
     Either,
+    Expr,
     Lambda,
     Listing,
     Name,
@@ -39,6 +39,7 @@ from claude_mem_lite.codemap.valueflow.expression_terms import (
     is_name,
 )
 from claude_mem_lite.codemap.valueflow.external import HANDLED, UNKNOWN, result_of
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.invocation import (
     Arguments,
     awaited,
@@ -70,14 +71,9 @@ from claude_mem_lite.codemap.valueflow.values import (
     ListObject,
     Super,
     TupleObject,
+    Unit,
+    Values,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import Unit, Values
 
 _OPAQUE = frozenset({Constant, Builtin, Operator})  # expressions whose methods are not looked for
 

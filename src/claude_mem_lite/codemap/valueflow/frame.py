@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from claude_mem_lite.codemap.valueflow.records import Found, Notice
+from claude_mem_lite.codemap.valueflow.modules import Modules
+from claude_mem_lite.codemap.valueflow.records import Effect, Found, Notice
 from claude_mem_lite.codemap.valueflow.value_sets import join, shallow, storable
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
     Cell,
+    Class,
     ClassObject,
     Evidence,
     Function,
@@ -20,14 +22,7 @@ from claude_mem_lite.codemap.valueflow.values import (
     Value,
     Values,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.codemap.valueflow.modules import Modules
-    from claude_mem_lite.codemap.valueflow.records import Effect
-    from claude_mem_lite.codemap.valueflow.values import Class
-    from claude_mem_lite.codemap.valueflow.worklist import Worklist
+from claude_mem_lite.codemap.valueflow.worklist import Worklist
 
 # What an edge rests on, the surest first.
 LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")

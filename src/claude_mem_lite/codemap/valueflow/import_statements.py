@@ -1,18 +1,11 @@
 """Evaluate imports: which modules and names of the project they bind."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.valueflow.attributes import member
 from claude_mem_lite.codemap.valueflow.bindings import assign_name
 from claude_mem_lite.codemap.valueflow.external import UNKNOWN
-from claude_mem_lite.codemap.valueflow.values import External, ModuleObject
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.terms import Import, ImportFrom
-    from claude_mem_lite.codemap.valueflow.values import Module, Values
+from claude_mem_lite.codemap.valueflow.frame import Frame
+from claude_mem_lite.codemap.valueflow.terms import Import, ImportFrom
+from claude_mem_lite.codemap.valueflow.values import External, Module, ModuleObject, Values
 
 
 def import_modules(frame: Frame, statement: Import) -> None:

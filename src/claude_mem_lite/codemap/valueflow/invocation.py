@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from claude_mem_lite.codemap.valueflow.attributes import choices, methods_of
 from claude_mem_lite.codemap.valueflow.external import UNKNOWN
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.sites import Site
 from claude_mem_lite.codemap.valueflow.value_sets import content, items, join, union
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
     Cell,
+    Class,
     ClassObject,
     Descriptor,
     DictObject,
@@ -18,14 +21,9 @@ from claude_mem_lite.codemap.valueflow.values import (
     Function,
     Instance,
     Unit,
+    Value,
     Values,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import Class, Value
 
 
 class Arguments(NamedTuple):

@@ -1,10 +1,7 @@
 """Apply operators to values: special methods of the project's classes, and what containers and texts give."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.invocation import call_special, test_truth
 from claude_mem_lite.codemap.valueflow.value_sets import join
 from claude_mem_lite.codemap.valueflow.values import (
@@ -15,11 +12,8 @@ from claude_mem_lite.codemap.valueflow.values import (
     ListObject,
     TextStart,
     TupleObject,
+    Values,
 )
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import Values
 
 _REFLECTED = frozenset(
     {"add", "sub", "mul", "truediv", "floordiv", "mod", "or", "and", "xor", "matmul", "pow"}

@@ -12,16 +12,21 @@ from __future__ import annotations
 
 import operator
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import NamedTuple, Union
 
-from claude_mem_lite.codemap.valueflow.values import Cell, Cells, Class, Unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.codemap.valueflow.values import Evidence, MissedCall, Module, Values
-    from claude_mem_lite.codemap.valueflow.worklist import Worklist
+from claude_mem_lite.codemap.valueflow.values import (
+    Cell,
+    Cells,
+    Class,
+    Evidence,
+    MissedCall,
+    Module,
+    Unit,
+    Values,
+)
+from claude_mem_lite.codemap.valueflow.worklist import Worklist
 
 _values = operator.attrgetter("values")
 _is_passed = operator.attrgetter("is_passed")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, Call, Name, is_name, last_name
+from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, Call, Expr, Name, is_name, last_name
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.values import (
     ClassObject,
     Function,
@@ -13,12 +14,8 @@ from claude_mem_lite.codemap.valueflow.values import (
     MissedCall,
     ModuleObject,
     Super,
+    Values,
 )
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.expression_terms import Expr
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.values import Values
 
 
 class Site(NamedTuple):

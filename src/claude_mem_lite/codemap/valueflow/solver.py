@@ -1,19 +1,12 @@
 """Evaluate all scopes of a project until nothing changes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.valueflow.frame import Frame
-from claude_mem_lite.codemap.valueflow.records import Record
+from claude_mem_lite.codemap.valueflow.modules import Modules
+from claude_mem_lite.codemap.valueflow.records import Record, Structure
 from claude_mem_lite.codemap.valueflow.statements import evaluate_scope
 from claude_mem_lite.codemap.valueflow.value_sets import is_telling, union
+from claude_mem_lite.codemap.valueflow.values import Cell, Unit, Value, Values
 from claude_mem_lite.codemap.valueflow.worklist import Worklist
-
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.modules import Modules
-    from claude_mem_lite.codemap.valueflow.records import Structure
-    from claude_mem_lite.codemap.valueflow.values import Cell, Unit, Value, Values
 
 _ENOUGH = 2  # values of the project in a cell: those that come later seldom lead to calls that are made
 

@@ -1,9 +1,8 @@
 """Evaluate a scope statement by statement: what each name is where, over branches and loops."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.codemap.valueflow.annotations import declared
@@ -11,6 +10,7 @@ from claude_mem_lite.codemap.valueflow.definitions import define_class, define_f
 from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, Name
 from claude_mem_lite.codemap.valueflow.expressions import assign, evaluate, narrow
 from claude_mem_lite.codemap.valueflow.external import UNKNOWN
+from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.import_statements import import_modules, import_names
 from claude_mem_lite.codemap.valueflow.invocation import (
     Arguments,
@@ -21,6 +21,7 @@ from claude_mem_lite.codemap.valueflow.invocation import (
     test_truth,
 )
 from claude_mem_lite.codemap.valueflow.sites import site_of
+from claude_mem_lite.codemap.valueflow.terms import Block, Parameter
 from claude_mem_lite.codemap.valueflow.value_sets import flat, instances_of, join, mapping, merged, sequence
 from claude_mem_lite.codemap.valueflow.values import (
     ClassObject,
@@ -29,16 +30,10 @@ from claude_mem_lite.codemap.valueflow.values import (
     Instance,
     ListObject,
     Manager,
+    Values,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from claude_mem_lite.codemap.valueflow.frame import Frame
-    from claude_mem_lite.codemap.valueflow.terms import Block, Parameter
-    from claude_mem_lite.codemap.valueflow.values import Values
-
-Alternative = tuple["Callable[[], object] | None", "Block"]  # what comes before a block, and the block
+Alternative = tuple[Callable[[], object] | None, Block]  # what comes before a block, and the block
 
 
 def evaluate_scope(frame: Frame) -> None:

@@ -6,13 +6,11 @@ what they hold and not by their classes. So each ends with a `kind` of its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import NamedTuple, Union
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from claude_mem_lite.codemap.valueflow.terms import Scope
+from claude_mem_lite.codemap.valueflow.terms import Scope
 
 _MOST_SUBCLASSES = 40
 

@@ -1,12 +1,8 @@
 """Queue the units that are to be evaluated, each no more often than is worth it."""
 
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from claude_mem_lite.codemap.valueflow.values import Cell, Unit
+from claude_mem_lite.codemap.valueflow.values import Cell, Unit
 
 _MOST_RUNS = 4  # of one scope; most need two
 _MOST_RUNS_ASIDE = 2
