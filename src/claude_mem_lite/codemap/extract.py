@@ -23,14 +23,6 @@ _SIMPLE = frozenset({
     ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise, ast.Assert, ast.Delete,
     ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue,
 })  # fmt: skip
-_SCOPED_KINDS = {
-    (ast.FunctionDef, False): "function",
-    (ast.FunctionDef, True): "method",
-    (ast.AsyncFunctionDef, False): "async_function",
-    (ast.AsyncFunctionDef, True): "async_method",
-    (ast.ClassDef, False): "class",
-    (ast.ClassDef, True): "class",
-}
 _UNSEEN = frozenset({"ctx", "type_comment", "kind", "type_ignores"})
 _OPERANDS = frozenset({ast.Name, ast.Attribute, ast.Subscript, ast.Constant})
 _NODES = [node for node in vars(ast).values() if isinstance(node, type) and issubclass(node, ast.AST)]
@@ -52,36 +44,6 @@ class Function:
     is_empty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A definition's place in the syntax tree; `docstring` is its first line."""
-
-    qualified_name: str
-    kind: str
-    docstring: str | None
-    node: DefinitionNode
-
-    @property
-    def is_accessor(self) -> bool:
-        """It is the setter, getter or deleter of a property defined before it."""
-        return any(
-            isinstance(each, ast.Attribute)
-            and isinstance(each.value, ast.Name)
-            and each.value.id == self.node.name
-            for each in self.node.decorator_list
-        )
-
-    @property
-    def first_line(self) -> int:
-        """The line on which it begins, decorators included."""
-        return min([self.node.lineno, *(decorator.lineno for decorator in self.node.decorator_list)])
-
-    @property
-    def last_line(self) -> int:
-        """The line on which it ends."""
-        return self.node.end_lineno or self.node.lineno
-
-
 def extract(source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
     """Functions, methods and classes of a source, nested ones too, in the order of their lines.
 
@@ -90,21 +52,9 @@ def extract(source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
     docstring, comments or whitespace change. Raises: SyntaxError where Python cannot parse the source.
     """
     try:
-        return describe(definitions(source), limit=limit)
+        return describe(parse(source), limit=limit)
     except (RecursionError, MemoryError) as error:
         raise SyntaxError(f"source nested too deeply to describe: {error}") from error
-
-
-def definitions(source: str) -> tuple[Definition, ...]:
-    """Return what `extract` describes, still as syntax; the tree holds no docstrings any more.
-
-    Raises: SyntaxError where Python cannot parse the source, NUL bytes and endless nesting included.
-    """
-    tree = parse(source)
-    try:
-        return definitions_of(tree)
-    except (RecursionError, MemoryError) as error:
-        raise SyntaxError(f"source nested too deeply: {error}") from error
 
 
 def parse(source: str | bytes) -> ast.Module:
@@ -120,25 +70,26 @@ def parse(source: str | bytes) -> ast.Module:
         raise SyntaxError(f"source cannot be parsed: {error}") from error
 
 
-def definitions_of(tree: ast.Module) -> tuple[Definition, ...]:
-    """Return every definition of a tree, and take the docstrings out of it."""
-    found = tuple(_walk(tree.body, prefix="", in_class=False))
-    for definition in found:
-        if definition.docstring is not None:
-            definition.node.body = definition.node.body[1:]
-    return found
-
-
-def describe(found: Sequence[Definition], *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
-    """Describe definitions, one a name, as many as `limit` allows."""
+def describe(tree: ast.Module, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
+    """Describe a tree's definitions, one a name, as many as `limit` allows; its docstrings are taken out."""
     by_name: dict[str, Function] = {}
-    for definition in found:
-        name = definition.qualified_name
+    found = [(*each, _taken_docstring(each[-1])) for each in _walk(tree.body)]
+    for name, kind, node, docstring in found:
         earlier = by_name.pop(name, None)
         if earlier is None and len(by_name) >= limit:
             break
-        function = _describe(definition)
-        if earlier is not None and definition.is_accessor:
+        function = Function(
+            qualified_name=name,
+            kind=kind,
+            signature=_signature(node, is_method=kind.endswith("method")),
+            docstring=docstring,
+            decorators=tuple([f"@{_text(decorator)}" for decorator in node.decorator_list]),
+            line=node.lineno,
+            end_line=node.end_lineno or node.lineno,
+            body_hash=_body_hash(node),
+            is_empty=not node.body,
+        )
+        if earlier is not None and _is_accessor(node):
             both = hashlib.md5((earlier.body_hash + function.body_hash).encode(), usedforsecurity=False)
             decorators = earlier.decorators + function.decorators
             function = replace(
@@ -148,29 +99,18 @@ def describe(found: Sequence[Definition], *, limit: int = MAX_FUNCTIONS) -> tupl
     return tuple(by_name.values())
 
 
-def body_hash(node: DefinitionNode) -> str:
-    """Return the MD5 of what a definition does, whatever its name; of a class without its methods.
-
-    Its docstring counts unless `definitions` or `scan` has taken it from the tree.
-    """
-    body = node.body
-    if isinstance(node, ast.ClassDef):
-        body = [statement for statement in body if not isinstance(statement, _DEFINITIONS)]
-        head: list[ast.AST] = [*node.bases, *node.keywords]
-    else:
-        head = [node.args, *([node.returns] if node.returns else [])]
-    head += getattr(node, "type_params", [])  # Python 3.12
-    return _fingerprint(type(node).__name__, [*node.decorator_list, *head, *body])
-
-
-def _walk(statements: Iterable[ast.stmt], *, prefix: str, in_class: bool) -> Iterator[Definition]:
+def _walk(
+    statements: Iterable[ast.stmt], *, prefix: str = "", in_class: bool = False
+) -> Iterator[tuple[str, str, DefinitionNode]]:
+    """Yield each definition's qualified name, its kind and its node."""
     for statement in statements:
         if isinstance(statement, _DEFINITIONS):
             name = prefix + statement.name
-            kind = _SCOPED_KINDS[type(statement), in_class]
-            yield Definition(name, kind, _first_docstring_line(statement), statement)
-            inside = isinstance(statement, ast.ClassDef)
-            yield from _walk(statement.body, prefix=f"{name}.", in_class=inside)
+            is_class = isinstance(statement, ast.ClassDef)
+            is_async = isinstance(statement, ast.AsyncFunctionDef)
+            function = f"{'async_' if is_async else ''}{'method' if in_class else 'function'}"
+            yield name, "class" if is_class else function, statement
+            yield from _walk(statement.body, prefix=f"{name}.", in_class=is_class)
         elif statement.__class__ not in _SIMPLE:
             yield from _walk(_inside(statement), prefix=prefix, in_class=in_class)
 
@@ -185,24 +125,33 @@ def _inside(statement: ast.stmt) -> Iterator[ast.stmt]:
                 yield from child.body
 
 
-def _first_docstring_line(node: DefinitionNode) -> str | None:
+def _taken_docstring(node: DefinitionNode) -> str | None:
+    """Take a definition's docstring out of the tree, and return its first line."""
     text = ast.get_docstring(node)
-    return None if text is None else text.strip().partition("\n")[0].strip()
+    if text is None:
+        return None
+    node.body = node.body[1:]
+    return text.strip().partition("\n")[0].strip()
 
 
-def _describe(definition: Definition) -> Function:
-    node = definition.node
-    return Function(
-        qualified_name=definition.qualified_name,
-        kind=definition.kind,
-        signature=_signature(node, is_method=definition.kind.endswith("method")),
-        docstring=definition.docstring,
-        decorators=tuple([f"@{_text(decorator)}" for decorator in node.decorator_list]),
-        line=node.lineno,
-        end_line=definition.last_line,
-        body_hash=body_hash(node),
-        is_empty=not node.body,
+def _is_accessor(node: DefinitionNode) -> bool:
+    """Tell whether it is the setter, getter or deleter of a property defined before it."""
+    return any(
+        isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == node.name
+        for each in node.decorator_list
     )
+
+
+def _body_hash(node: DefinitionNode) -> str:
+    """Return the MD5 of what a definition does, whatever its name; of a class without its methods."""
+    body = node.body
+    if isinstance(node, ast.ClassDef):
+        body = [statement for statement in body if not isinstance(statement, _DEFINITIONS)]
+        head: list[ast.AST] = [*node.bases, *node.keywords]
+    else:
+        head = [node.args, *([node.returns] if node.returns else [])]
+    head += getattr(node, "type_params", [])  # Python 3.12
+    return _fingerprint(type(node).__name__, [*node.decorator_list, *head, *body])
 
 
 def _signature(node: DefinitionNode, *, is_method: bool) -> str:
@@ -215,9 +164,8 @@ def _signature(node: DefinitionNode, *, is_method: bool) -> str:
     return f"{name}({_parameters(node.args, skip_first=is_method)}){returns}"
 
 
-def _fingerprint(head: str, nodes: Iterable[ast.AST]) -> str:
+def _fingerprint(head: str, nodes: Sequence[ast.AST]) -> str:
     """Return the MD5 of syntax, 32 hex digits; positions, quotes and needless brackets do not count."""
-    nodes = list(nodes)
     out = [head]
     try:
         for node in nodes:
@@ -299,7 +247,7 @@ def _inner(node: ast.expr) -> str:
     )
 
 
-def _parameters(node: ast.arguments, *, skip_first: bool = False) -> str:
+def _parameters(node: ast.arguments, *, skip_first: bool) -> str:
     """Return what stands between a definition's brackets; without `self` or `cls` where asked to skip it."""
     plain = [*node.posonlyargs, *node.args]
     defaults = [None] * (len(plain) - len(node.defaults)) + node.defaults

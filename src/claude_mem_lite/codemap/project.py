@@ -11,7 +11,7 @@ from claude_mem_lite.codemap import calls, isolation, languages, sources
 from claude_mem_lite.codemap.calls import facts as call_facts
 from claude_mem_lite.codemap.calls.facts import Facts
 from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE, UNRESOLVED_CONFIDENCE
-from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, definitions_of, describe, parse
+from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, describe, parse
 from claude_mem_lite.codemap.languages import rows, walk
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 from claude_mem_lite.codemap.resolution import Edge, Resolution
@@ -61,7 +61,7 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
         if not path.endswith(sources.PYTHON):
             return isolation.run(_scan_tree, path, digest, lines, text)
         tree = parse(text)
-        functions = describe(definitions_of(tree))
+        functions = describe(tree)
         scopes = lower(tree)
     except (SyntaxError, RecursionError, MemoryError) as error:
         return FileMap(path, digest, lines, (), (), f"cannot be parsed: {error}")
