@@ -6,7 +6,7 @@ from typing import Any
 from claude_mem_lite.codemap import graph
 from claude_mem_lite.codemap.confidence import EVIDENCE, STRONG
 from claude_mem_lite.codemap.inheritance import Hierarchy
-from claude_mem_lite.codemap.mermaid import Arrow, Node, render
+from claude_mem_lite.codemap.mermaid import Call, render
 from claude_mem_lite.storage import call_edges, code
 from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
 
@@ -160,31 +160,21 @@ def diagram(
     session_id = session_id or code.latest_changing_session(project_dir) or ""
     changed = code.changed_in(project_dir, session_id)
     wanted = set(files)
-    rows = code.functions(project_dir)
-    arrows = [row for row in call_edges.edges(project_dir) if is_whole or _touches(row, changed)]
+    places = [(row.file_path, row.qualified_name) for row in code.functions(project_dir)] if is_whole else []
+    rows = [row for row in call_edges.edges(project_dir) if is_whole or _touches(row, changed)]
     if wanted:
-        rows = [row for row in rows if row.file_path in wanted]
-        arrows = [row for row in arrows if {row.caller_file, row.callee_file} & wanted]
+        places = [place for place in places if place[0] in wanted]
+        rows = [row for row in rows if {row.caller_file, row.callee_file} & wanted]
         changed = {place: change for place, change in changed.items() if place[0] in wanted or is_whole}
+    nodes = [place for place in changed if not wanted or place[0] in wanted] + places
+    calls = {_ends(row): row.confidence >= STRONG for row in sorted(rows, key=lambda row: -row.confidence)}
+    return render(nodes, calls, changed)
 
-    def node(file: str, name: str) -> Node:
-        return Node(file, name, changed.get((file, name), "unchanged"))
 
-    nodes = [node(*place) for place in changed if not wanted or place[0] in wanted]
-    nodes += [node(row.file_path, row.qualified_name) for row in rows if is_whole]
-    return render(
-        nodes,
-        [
-            Arrow(
-                node(row.caller_file, row.caller_function),
-                node(row.callee_file, row.callee_function),
-                row.confidence >= STRONG,
-            )
-            for row in sorted(arrows, key=lambda row: -row.confidence)
-        ],
-    )
+def _ends(row: CallEdge) -> Call:
+    return (row.caller_file, row.caller_function), (row.callee_file, row.callee_function)
 
 
 def _touches(row: CallEdge, changed: dict[tuple[str, str], str]) -> bool:
-    caller, callee = (row.caller_file, row.caller_function), (row.callee_file, row.callee_function)
+    caller, callee = _ends(row)
     return row.resolution != call_edges.UNRESOLVED and (caller in changed or callee in changed)

@@ -5,8 +5,7 @@ character that Mermaid, Markdown or HTML could take for more than itself.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 MAX_ARROWS = 400  # Mermaid draws nothing from the 501st on (its setting maxEdges)
@@ -40,56 +39,30 @@ _PLAIN = re.compile(
 _MARKS = frozenset("ﬂ¶")  # Mermaid marks entities with them, and turns them back in the finished drawing
 _ENTITIES = {'"': "#quot;", "&": "#amp;", "<": "#lt;", ">": "#gt;"}
 
-Key = tuple[str, str]  # file and name
-Call = tuple[Key, Key]  # caller and callee
+Node = tuple[str, str]  # a function's file, "" where the project defines it in none, and its qualified name
+Call = tuple[Node, Node]  # caller and callee
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A function or method, known by its file and its qualified name there.
+def render(nodes: Iterable[Node], calls: Mapping[Call, bool], changes: Mapping[Node, str]) -> str:
+    """Return a flowchart with a box for each file, nodes in the order they came in.
 
-    `file` is relative to the project, "" for what is defined in no file of it. `change` is "new",
-    "modified", "deleted" or "unchanged".
+    `calls` say whether they are certain; one that is not is drawn dashed. `changes` of nodes are "new",
+    "modified" or "deleted". Nodes that only calls name are in it, too. It stays below what Mermaid takes by
+    default, 500 edges and 50,000 characters (UTF-16 units): changed nodes are kept first, then those they
+    call or are called by, then the others, and a comment counts what is left out. Callers of one function
+    past a dozen are folded into one node that counts them, but for those that changed.
     """
-
-    file: str
-    name: str
-    change: str = "unchanged"
-
-    @property
-    def key(self) -> Key:
-        """What tells it from others: the same function may be named with and without its change."""
-        return self.file, self.name
-
-
-@dataclass(frozen=True, slots=True)
-class Arrow:
-    """A call; one that is not certain is drawn dashed."""
-
-    caller: Node
-    callee: Node
-    is_certain: bool = True
-
-
-def render(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> str:
-    """Return a flowchart with a box for each file, nodes and calls once each, in the order they came in.
-
-    Nodes that only arrows name are in it. It stays below what Mermaid takes by default, 500 edges and
-    50,000 characters (UTF-16 units): changed nodes are kept first, then those they call or are called by,
-    then the others, and a comment counts what is left out. Callers of one function past a dozen are folded
-    into one node that counts them, but for those that changed.
-    """
-    nodes = tuple(nodes)
-    changes, calls = _folded(*_merge(nodes, arrows), {node.key for node in nodes})
-    if not changes:
+    changed = {node for node, change in changes.items() if change in _COLOURS}
+    named = dict.fromkeys(nodes)
+    shown, calls = _folded(named, calls, changed)
+    if not shown:
         return _EMPTY
-    changed = {key for key, change in changes.items() if change in _COLOURS}
-    kept = _fitting(changes, calls, changed)
+    kept = _fitting(shown, calls, changed)
     drawn = _drawn(calls, kept, changed)
-    ids = {key: f"n{number}" for number, key in enumerate(key for key in changes if key in kept)}
+    ids = {node: f"n{number}" for number, node in enumerate(node for node in shown if node in kept)}
     lines = [
         "flowchart LR",
-        *_remark(len(changes) - len(kept), len(calls) - len(drawn)),
+        *_remark(len(shown) - len(kept), len(calls) - len(drawn)),
         *_boxes(ids),
         *(_arrow(call, ids, is_certain=is_certain) for call, is_certain in calls.items() if call in drawn),
         *_classes(ids, changes),
@@ -97,50 +70,35 @@ def render(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _merge(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> tuple[dict[Key, str], dict[Call, bool]]:
-    """Return each node's change and whether each call is certain; the first change named counts."""
-    arrows = tuple(arrows)
-    changes: dict[Key, str] = {}
-    calls: dict[Call, bool] = {}
-    for node in chain(nodes, chain.from_iterable((arrow.caller, arrow.callee) for arrow in arrows)):
-        if changes.get(node.key) not in _COLOURS:
-            changes[node.key] = node.change
-    for arrow in arrows:
-        call = arrow.caller.key, arrow.callee.key
-        calls[call] = calls.get(call, False) or arrow.is_certain
-    return changes, calls
-
-
 def _folded(
-    changes: dict[Key, str], calls: dict[Call, bool], named: set[Key]
-) -> tuple[dict[Key, str], dict[Call, bool]]:
+    named: Iterable[Node], calls: Mapping[Call, bool], changed: set[Node]
+) -> tuple[list[Node], dict[Call, bool]]:
     """Return nodes and calls with too many callers of one function folded; `named` nodes stay as nodes."""
-    callers: dict[Key, list[Key]] = {}
+    callers: dict[Node, list[Node]] = {}
     for caller, callee in calls:
         callers.setdefault(callee, []).append(caller)
     gone: set[Call] = set()
     added: dict[Call, bool] = {}
     for callee, all_of_it in callers.items():
-        several = sorted(all_of_it, key=lambda key: changes[key] not in _COLOURS)
-        count = max(MAX_CALLERS, sum(changes[key] in _COLOURS for key in several))
-        folded = several[count:]
+        several = sorted(all_of_it, key=lambda node: node not in changed)
+        folded = several[max(MAX_CALLERS, len(changed.intersection(several))) :]
         if len(folded) > 1:  # one takes no more room than a node for it
             more = callee[0], f"{len(folded)} more callers of {callee[1]}"
             gone.update((caller, callee) for caller in folded)
             added[more, callee] = any(calls[caller, callee] for caller in folded)
-    kept = {call: sure for call, sure in calls.items() if call not in gone} | added
-    joined = {key for call in kept for key in call} | named
-    unchanged = {more: "unchanged" for more, _ in added}
-    return {key: change for key, change in (changes | unchanged).items() if key in joined}, kept
+    kept = {call: is_certain for call, is_certain in calls.items() if call not in gone} | added
+    joined = {*named, *chain.from_iterable(kept)}
+    order = dict.fromkeys(chain.from_iterable([named, *calls, *added]))
+    return [node for node in order if node in joined], kept
 
 
-def _fitting(changes: dict[Key, str], calls: dict[Call, bool], changed: set[Key]) -> set[Key]:
+def _fitting(nodes: list[Node], calls: dict[Call, bool], changed: set[Node]) -> set[Node]:
     """Return the nodes that there is room for, the most telling ones first."""
-    beside = {key for call in calls if not changed.isdisjoint(call) for key in call}
-    kept: set[Key] = set()
+    beside = {node for call in calls if not changed.isdisjoint(call) for node in call}
+    kept: set[Node] = set()
     files = {""}
     size = 0
-    for file, name in sorted(changes, key=lambda key: (key not in changed, key not in beside)):
+    for file, name in sorted(nodes, key=lambda node: (node not in changed, node not in beside)):
         size += _units(_label(name, from_end=False)) + 40  # the ids, brackets, line breaks and class entries
         size += 0 if file in files else _units(_label(file, from_end=True)) + 40
         if size > MAX_NODES_CHARS:
@@ -150,7 +108,7 @@ def _fitting(changes: dict[Key, str], calls: dict[Call, bool], changed: set[Key]
     return kept
 
 
-def _drawn(calls: dict[Call, bool], kept: set[Key], changed: set[Key]) -> set[Call]:
+def _drawn(calls: dict[Call, bool], kept: set[Node], changed: set[Node]) -> set[Call]:
     """Return the calls that there is room for, those from and to changed nodes first."""
     possible = [call for call in calls if kept.issuperset(call)]
     return set(sorted(possible, key=changed.isdisjoint)[:MAX_ARROWS])
@@ -161,7 +119,7 @@ def _remark(nodes: int, arrows: int) -> Iterator[str]:
         yield f"%% left out for size: {nodes} nodes, {arrows} arrows"
 
 
-def _boxes(ids: dict[Key, str]) -> Iterator[str]:
+def _boxes(ids: dict[Node, str]) -> Iterator[str]:
     """Yield a subgraph for each file; nodes of no file stand outside, after them."""
     files: dict[str, list[str]] = {}
     for (file, name), node_id in ids.items():
@@ -174,16 +132,16 @@ def _boxes(ids: dict[Key, str]) -> Iterator[str]:
     yield from (f"    {line}" for line in outside)
 
 
-def _arrow(call: Call, ids: dict[Key, str], *, is_certain: bool) -> str:
+def _arrow(call: Call, ids: dict[Node, str], *, is_certain: bool) -> str:
     caller, callee = call
     return f"    {ids[caller]} {'-->' if is_certain and callee[0] else '-.->'} {ids[callee]}"
 
 
-def _classes(ids: dict[Key, str], changes: dict[Key, str]) -> Iterator[str]:
+def _classes(ids: dict[Node, str], changes: Mapping[Node, str]) -> Iterator[str]:
     """Yield the colours that are in use and the nodes that wear them."""
     for change, style in _COLOURS.items():
-        yield from _class(change, style, [ids[key] for key in ids if changes[key] == change])
-    yield from _class("unresolved", _UNRESOLVED, [ids[key] for key in ids if not key[0]])
+        yield from _class(change, style, [ids[node] for node in ids if changes.get(node) == change])
+    yield from _class("unresolved", _UNRESOLVED, [ids[node] for node in ids if not node[0]])
 
 
 def _class(name: str, style: str, node_ids: list[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from claude_mem_lite.codemap.mermaid import Arrow, Node, render
+from claude_mem_lite.codemap.mermaid import render
 from claude_mem_lite.reports import words
 from claude_mem_lite.reports.model import Graph, Report, Session
 from claude_mem_lite.text import count, join, one_line
@@ -76,9 +76,9 @@ def _graphs(report: Report) -> Iterator[str]:
 
 
 def _mermaid(graph: Graph) -> str:
-    nodes = [Node(each.file, each.name, each.change) for each in graph.functions]
-    arrows = [Arrow(nodes[call.caller], nodes[call.callee], call.is_certain) for call in graph.calls]
-    return render(nodes, arrows)
+    nodes = [(each.file, each.name) for each in graph.functions]
+    calls = {(nodes[call.caller], nodes[call.callee]): call.is_certain for call in graph.calls}
+    return render(nodes, calls, {(each.file, each.name): each.change for each in graph.functions})
 
 
 def _learnings(report: Report) -> Iterator[str]:
