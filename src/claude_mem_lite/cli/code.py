@@ -67,8 +67,8 @@ def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:
     with no_collection():
         for path in _track(quiet=quiet)(list(sources.source_files(folder))):
             project.scan([path])
-        edges = project.edges(least=STRONG, guesses=False)
-    return [edge for edge in edges if not edge.is_class]
+        edges = project.edges(guesses=False)
+    return [edge for edge in edges if edge.confidence >= STRONG and not edge.is_class]
 
 
 def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:

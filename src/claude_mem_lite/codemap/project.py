@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from claude_mem_lite.codemap import calls, isolation, languages, sources
 from claude_mem_lite.codemap.calls import facts as call_facts
 from claude_mem_lite.codemap.calls.facts import Facts
-from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE, UNRESOLVED_CONFIDENCE
+from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, describe, parse
 from claude_mem_lite.codemap.languages import rows, walk
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-from claude_mem_lite.codemap.resolution import Edge, Resolution
+from claude_mem_lite.codemap.resolution import Calls, Edge, Resolution, unresolved
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.codemap.valueflow.imports import module_names
 from claude_mem_lite.codemap.valueflow.lowering import lower
@@ -99,8 +99,6 @@ class Project:
         """Take a folder; nothing is read before `scan`."""
         self.folder = folder
         self.files: dict[str, FileMap] = dict(files or {})
-        self._edges: tuple[Edge, ...] | None = None
-        self._missed: tuple[Edge, ...] = ()
 
     def scan(self, paths: Iterable[str] | None = None) -> tuple[str, ...]:
         """Read what changed, by content: of all files or of some; return the paths that did.
@@ -116,8 +114,6 @@ class Project:
         with no_collection():
             sure = (path for path in wanted if tree.is_source(path))
             changed += [path for path in sure if self._scan_file(tree, path)]
-        if changed:
-            self._edges = None
         return tuple(changed)
 
     def _scan_file(self, tree: sources.Tree, path: str) -> bool:
@@ -137,23 +133,17 @@ class Project:
         if new.error and old is not None:
             new = replace(old, digest=new.digest, lines=new.lines, error=new.error)
         self.files[new.path] = new
-        self._edges = None
 
-    def edges(self, *, least: float = 0.0, guesses: bool = True) -> tuple[Edge, ...]:
+    def edges(self, *, guesses: bool = True) -> tuple[Edge, ...]:
         """Return the calls among the project's functions, one edge a pair, in the order of files and lines.
 
-        `least` is the lowest confidence; without `guesses`, those are left out that rest on a name alone.
+        Without `guesses`, those are left out that rest on a name alone.
         """
-        self._resolve()
-        found = self._edges or ()
-        return tuple(
-            [edge for edge in found if edge.confidence >= least and (guesses or edge.level != "guess")]
-        )
+        return tuple([edge for edge in self._calls()[0] if guesses or edge.level != "guess"])
 
     def unresolved(self) -> tuple[Edge, ...]:
         """Return calls whose callee is unknown, by the name that is written; noise is left out."""
-        self._resolve()
-        return self._missed
+        return tuple(self._calls()[1])
 
     def modules(self) -> dict[str, str]:
         """Return the name of each file's module: dotted in Python, its path in other languages."""
@@ -165,15 +155,13 @@ class Project:
         good = {path: file.imports for path, file in self.files.items() if file.imports is not None}
         return module_names(good, above, frozenset[str]().union(*good.values()))
 
-    def _resolve(self) -> None:
-        if self._edges is not None:
-            return
+    def _calls(self) -> Calls:
+        """Return the resolved and the unresolved calls of all languages."""
         names = self.python_modules()
         with no_collection():
-            found = Resolution({path: self.files[path].scopes for path in names}, names).calls.values()
-            others, others_missed = self.resolve_others()
-        self._edges = _in_order(itertools.chain(*(edges for edges, _ in found), others))
-        self._missed = _in_order(itertools.chain(*(missed for _, missed in found), others_missed))
+            resolution = Resolution({path: self.files[path].scopes for path in names}, names)
+            found, missed = zip(*resolution.calls.values(), self.resolve_others(), strict=True)
+        return _in_order(found), _in_order(missed)
 
     def resolve_others(self) -> tuple[Iterable[Edge], Iterable[Edge]]:
         """Return the resolved and the unresolved calls of all languages but Python, one edge a pair."""
@@ -200,16 +188,7 @@ class Project:
 def _edge(call: calls.Found | calls.Missed) -> Edge:
     path, caller = call.caller[0], _dotted(call.caller)
     if isinstance(call, calls.Missed):
-        return Edge(
-            caller,
-            call.name,
-            path,
-            call.line,
-            "unresolved",
-            "unresolved",
-            UNRESOLVED_CONFIDENCE,
-            "unresolved",
-        )
+        return unresolved(caller, call.name, path, call.line)
     is_own = call.shape.startswith(("this.", "super"))
     resolution = "self_method" if is_own else "direct" if path == call.callee[0] else "import"
     return Edge(
@@ -222,8 +201,9 @@ def _dotted(place: tuple[str, str]) -> str:
     return ".".join(filter(None, place))
 
 
-def _in_order(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    return tuple(sorted(edges, key=lambda edge: (edge.file, edge.line, edge.caller, edge.callee)))
+def _in_order(edges: Iterable[Iterable[Edge]]) -> list[Edge]:
+    together = itertools.chain.from_iterable(edges)
+    return sorted(together, key=lambda edge: (edge.file, edge.line, edge.caller, edge.callee))
 
 
 def _imported(scopes: tuple[Scope, ...]) -> frozenset[str]:

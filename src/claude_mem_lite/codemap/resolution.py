@@ -38,6 +38,11 @@ class Edge:
     is_class: bool = False
 
 
+def unresolved(caller: str, name: str, file: str, line: int) -> Edge:
+    """Return a call of which nothing but the name is known."""
+    return Edge(caller, name, file, line, "unresolved", "unresolved", UNRESOLVED_CONFIDENCE, "unresolved")
+
+
 Calls = tuple[list[Edge], list[Edge]]  # the resolved and the unresolved ones, one a pair
 
 
@@ -91,7 +96,7 @@ class Resolution:
 def _calls_of(module: Module, methods: Methods) -> Calls:
     """Return the calls of a file, one edge a pair of caller and callee."""
     found: dict[tuple[str, str], tuple[Evidence, Edge]] = {}
-    unresolved: dict[tuple[str, str], Edge] = {}
+    without: dict[tuple[str, str], Edge] = {}
     for unit in module.units:
         matched, missed = name_matching.match(unit, methods)
         for callee, evidence in {**matched, **unit.edges}.items():
@@ -104,8 +109,5 @@ def _calls_of(module: Module, methods: Methods) -> Calls:
             if old is None or (old[0].rank, old[1].line) > (evidence.rank, evidence.line):
                 found[edge.caller, callee] = (evidence, edge)
         for line, name in missed:
-            unresolved[unit.caller, name] = Edge(
-                unit.caller, name, module.path, line, "unresolved", "unresolved", UNRESOLVED_CONFIDENCE,
-                "unresolved",
-            )  # fmt: skip
-    return [edge for _, edge in found.values()], list(unresolved.values())
+            without[unit.caller, name] = unresolved(unit.caller, name, module.path, line)
+    return [edge for _, edge in found.values()], list(without.values())
