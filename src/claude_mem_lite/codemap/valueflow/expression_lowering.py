@@ -96,14 +96,11 @@ class ExpressionLowering:
         found += [(node.vararg, "*", None)] if node.vararg else []
         found += [(arg, "k", default) for arg, default in zip(node.kwonlyargs, node.kw_defaults, strict=True)]
         found += [(node.kwarg, "**", None)] if node.kwarg else []
-        return tuple(
-            [
-                Parameter(
-                    arg.arg, kind, self.annotation(arg.annotation), self.expr(default) if default else None
-                )
-                for arg, kind, default in found
-            ]
-        )
+        lowered = [
+            Parameter(arg.arg, kind, self.annotation(arg.annotation), self.expr(default))
+            for arg, kind, default in found
+        ]
+        return tuple(lowered)
 
     def annotation(self, node: ast.expr | None) -> Expr:
         """Lower an annotation; a quoted one is parsed, too."""
@@ -121,8 +118,8 @@ class ExpressionLowering:
             return Either(False, (self.annotation(node.left), self.annotation(node.right)))
         return None if isinstance(node, ast.List) else self.expr(node)
 
-    def target(self, node: ast.expr) -> Expr:
-        """Lower what is assigned to, and note the names that it binds."""
+    def target(self, node: ast.expr | None) -> Expr:
+        """Lower what is assigned to, if anything is, and note the names that it binds."""
         if isinstance(node, ast.Name):
             self.open.bound.add(node.id)
             return self.name(node.id)

@@ -40,22 +40,16 @@ from claude_mem_lite.codemap.valueflow.terms import (
 def lower(tree: ast.Module) -> tuple[Scope, ...]:
     """Return the scopes of a module, itself first; a statement nested too deeply is left out."""
     lowering = StatementLowering()
-    expressions = lowering.expressions
-    expressions.scope(expressions.reserve(), "", "module", tree, lambda: lowering.block(tree.body))
-    return tuple(scope for scope in expressions.scopes if scope is not None)
+    lowering.scope(lowering.reserve(), "", "module", tree, lambda: lowering.block(tree.body))
+    return tuple(scope for scope in lowering.scopes if scope is not None)
 
 
-class StatementLowering:
+class StatementLowering(ExpressionLowering):
     """Lowers the statements of one file, each by the method `do_` and the name of its node."""
-
-    def __init__(self) -> None:
-        self.expressions = ExpressionLowering()
-        self.expr = self.expressions.expr
-        self.target = self.expressions.target
 
     def bind(self, *names: str) -> None:
         """Note names that the open scope binds."""
-        self.expressions.open.bound.update(names)
+        self.open.bound.update(names)
 
     def block(self, statements: Sequence[ast.stmt]) -> Block:
         """Lower statements; of functions with one name, the last."""
@@ -84,7 +78,7 @@ class StatementLowering:
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> Statement:
         value = self.expr(node.value)
-        return AnnotatedAssign(self.target(node.target), self.expressions.annotation(node.annotation), value)
+        return AnnotatedAssign(self.target(node.target), self.annotation(node.annotation), value)
 
     def do_AugAssign(self, node: ast.AugAssign) -> Statement:
         target = self.target(node.target)
@@ -132,28 +126,19 @@ class StatementLowering:
     do_TryStar = do_Try
 
     def do_With(self, node: ast.With | ast.AsyncWith) -> Statement:
-        items = tuple(
-            [
-                (
-                    self.expr(each.context_expr),
-                    self.target(each.optional_vars) if each.optional_vars else None,
-                )
-                for each in node.items
-            ]
-        )
-        return With(items, self.block(node.body), node.lineno, type(node) is ast.AsyncWith)
+        items = [(self.expr(each.context_expr), self.target(each.optional_vars)) for each in node.items]
+        return With(tuple(items), self.block(node.body), node.lineno, type(node) is ast.AsyncWith)
 
     do_AsyncWith = do_With
 
     def do_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Statement:
         self.bind(node.name)
-        lower = self.expressions
-        index = lower.reserve()
-        lower.scope(
+        index = self.reserve()
+        self.scope(
             index, node.name, "function", node, lambda: self.block(node.body),
-            parameters=lower.parameters(node.args),
-            decorators=tuple([lower.expr(each) for each in node.decorator_list]),
-            returns=lower.annotation(node.returns),
+            parameters=self.parameters(node.args),
+            decorators=tuple([self.expr(each) for each in node.decorator_list]),
+            returns=self.annotation(node.returns),
             is_async=type(node) is ast.AsyncFunctionDef,
             is_stub=all(_is_stub(each) for each in node.body),
         )  # fmt: skip
@@ -163,14 +148,13 @@ class StatementLowering:
 
     def do_ClassDef(self, node: ast.ClassDef) -> Statement:
         self.bind(node.name)
-        lower = self.expressions
-        index = lower.reserve()
-        metaclass = [word.value for word in node.keywords if word.arg == "metaclass"]
-        lower.scope(
+        index = self.reserve()
+        metaclass = next((word.value for word in node.keywords if word.arg == "metaclass"), None)
+        self.scope(
             index, node.name, "class", node, lambda: self.block(node.body),
-            bases=tuple([lower.expr(each) for each in node.bases]),
-            decorators=tuple([lower.expr(each) for each in node.decorator_list]),
-            metaclass=lower.expr(metaclass[0]) if metaclass else None,
+            bases=tuple([self.expr(each) for each in node.bases]),
+            decorators=tuple([self.expr(each) for each in node.decorator_list]),
+            metaclass=self.expr(metaclass),
         )  # fmt: skip
         return ClassDefinition(node.name, index)
 
@@ -185,7 +169,7 @@ class StatementLowering:
         return ImportFrom(node.module or "", node.level, names)
 
     def do_Global(self, node: ast.Global | ast.Nonlocal) -> None:
-        self.expressions.open.outer.update(node.names)
+        self.open.outer.update(node.names)
 
     do_Nonlocal = do_Global
 
