@@ -6,31 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from claude_mem_lite.codemap.valueflow.expression_terms import (
-    Attribute,
-    Await,
-    Builtin,
-    Call,
-    Choice,
-    Comprehension,
-    Constant,
-    Dictionary,
-    Either,
-    Expr,
-    Generic,
-    Lambda,
-    Listing,
-    Loop,
-    Name,
-    Operator,
-    Several,
-    Starred,
-    Subscript,
-    Tuple,
-    Walrus,
-    Yield,
-    YieldFrom,
-)
+from claude_mem_lite.codemap.valueflow import expression_terms as terms
+from claude_mem_lite.codemap.valueflow.expression_terms import Expr
 from claude_mem_lite.codemap.valueflow.terms import Block, Parameter, Return, Scope
 
 _CONSTANT_CHARS = 60
@@ -65,8 +42,8 @@ class ExpressionLowering:
     def __init__(self) -> None:
         self.scopes: list[Scope | None] = []
         self.open = OpenScope()
-        self.name = functools.cache(Name)  # most terms are names and constants, and most are not new
-        self.constant = functools.cache(Constant)
+        self.name = functools.cache(terms.Name)  # most terms are names and constants, and most are not new
+        self.constant = functools.cache(terms.Constant)
 
     def reserve(self) -> int:
         """Return the index of the next scope; lambdas among its defaults and decorators come after it."""
@@ -113,9 +90,11 @@ class ExpressionLowering:
                 return None
         if isinstance(node, ast.Subscript):
             inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            return Generic(self.annotation(node.value), tuple([self.annotation(each) for each in inner]))
+            return terms.Generic(
+                self.annotation(node.value), tuple([self.annotation(each) for each in inner])
+            )
         if isinstance(node, ast.BinOp):
-            return Either(False, (self.annotation(node.left), self.annotation(node.right)))
+            return terms.Either(False, (self.annotation(node.left), self.annotation(node.right)))
         return None if isinstance(node, ast.List) else self.expr(node)
 
     def target(self, node: ast.expr | None) -> Expr:
@@ -124,9 +103,9 @@ class ExpressionLowering:
             self.open.bound.add(node.id)
             return self.name(node.id)
         if isinstance(node, ast.Tuple | ast.List):
-            return Tuple(tuple([self.target(each) for each in node.elts]))
+            return terms.Tuple(tuple([self.target(each) for each in node.elts]))
         if isinstance(node, ast.Starred):
-            return Starred(self.target(node.value))
+            return terms.Starred(self.target(node.value))
         return self.expr(node)
 
     def expr(self, node: ast.expr | None) -> Expr:
@@ -135,14 +114,20 @@ class ExpressionLowering:
 
     def some(self, nodes: Iterable[ast.expr | None]) -> Expr:
         """Lower what is evaluated only for the calls in it; None where there is nothing to call."""
-        found = [each for each in map(self.expr, nodes) if not isinstance(each, Constant | Builtin | None)]
-        return Several(tuple(found)) if found else None
+        found = [
+            each
+            for each in map(self.expr, nodes)
+            if not isinstance(each, terms.Constant | terms.Builtin | None)
+        ]
+        return terms.Several(tuple(found)) if found else None
 
     def on_Name(self, node: ast.Name) -> Expr:
         return self.name(node.id)
 
     def on_Attribute(self, node: ast.Attribute) -> Expr:
-        return Attribute(ON[type(node.value)](self, node.value), node.attr, node.end_lineno or node.lineno)
+        return terms.Attribute(
+            ON[type(node.value)](self, node.value), node.attr, node.end_lineno or node.lineno
+        )
 
     def on_Constant(self, node: ast.Constant) -> Expr:
         value: Any = node.value
@@ -151,20 +136,22 @@ class ExpressionLowering:
             return self.constant(value)
         if kind is int and -_CONSTANT_CHARS < value < _CONSTANT_CHARS:
             return self.constant(value)
-        return None if value is None or value is ... else Builtin(kind.__name__)
+        return None if value is None or value is ... else terms.Builtin(kind.__name__)
 
     def on_JoinedStr(self, node: ast.JoinedStr) -> Expr:
         first = node.values[0] if node.values else None
         start: Any = first.value if isinstance(first, ast.Constant) else ""
-        return Operator("str", self.some(node.values), Constant(start) if start else None, node.lineno)
+        return terms.Operator(
+            "str", self.some(node.values), terms.Constant(start) if start else None, node.lineno
+        )
 
     def on_FormattedValue(self, node: ast.FormattedValue) -> Expr:
         value = ON[type(node.value)](self, node.value)
-        return Operator("format", value, self.expr(node.format_spec), node.lineno)
+        return terms.Operator("format", value, self.expr(node.format_spec), node.lineno)
 
     def on_Call(self, node: ast.Call) -> Expr:
         func = node.func
-        return Call(
+        return terms.Call(
             ON[type(func)](self, func),
             tuple([ON[type(each)](self, each) for each in node.args]),
             tuple([(word.arg, ON[type(word.value)](self, word.value)) for word in node.keywords]),
@@ -172,26 +159,26 @@ class ExpressionLowering:
         )
 
     def on_Starred(self, node: ast.Starred) -> Expr:
-        return Starred(ON[type(node.value)](self, node.value))
+        return terms.Starred(ON[type(node.value)](self, node.value))
 
     def on_Subscript(self, node: ast.Subscript) -> Expr:
         line = node.value.end_lineno or node.lineno
-        return Subscript(ON[type(node.value)](self, node.value), self.expr(node.slice), line)
+        return terms.Subscript(ON[type(node.value)](self, node.value), self.expr(node.slice), line)
 
     def on_Slice(self, node: ast.Slice) -> Expr:
-        return self.some([node.lower, node.upper, node.step]) or Several(())
+        return self.some([node.lower, node.upper, node.step]) or terms.Several(())
 
     def on_List(self, node: ast.List | ast.Set) -> Expr:
-        return Listing(tuple([ON[type(each)](self, each) for each in node.elts]))
+        return terms.Listing(tuple([ON[type(each)](self, each) for each in node.elts]))
 
     on_Set = on_List
 
     def on_Tuple(self, node: ast.Tuple) -> Expr:
-        return Tuple(tuple([ON[type(each)](self, each) for each in node.elts]))
+        return terms.Tuple(tuple([ON[type(each)](self, each) for each in node.elts]))
 
     def on_Dict(self, node: ast.Dict) -> Expr:
-        return Dictionary(
-            tuple([Starred(None) if each is None else self.expr(each) for each in node.keys]),
+        return terms.Dictionary(
+            tuple([terms.Starred(None) if each is None else self.expr(each) for each in node.keys]),
             tuple([ON[type(each)](self, each) for each in node.values]),
         )
 
@@ -202,9 +189,9 @@ class ExpressionLowering:
             source = self.expr(loop.iter)
             target = self.target(loop.target)
             tests = tuple([ON[type(each)](self, each) for each in loop.ifs])
-            loops.append(Loop(target, source, tests, bool(loop.is_async), loop.iter.lineno))
+            loops.append(terms.Loop(target, source, tests, bool(loop.is_async), loop.iter.lineno))
         found = tuple([ON[type(each)](self, each) for each in elements])
-        return Comprehension(len(elements) > 1, found, tuple(loops))
+        return terms.Comprehension(len(elements) > 1, found, tuple(loops))
 
     def on_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Expr:
         return self.comprehension(node, node.elt)
@@ -220,24 +207,26 @@ class ExpressionLowering:
 
         index = self.reserve()
         self.scope(index, "<lambda>", "lambda", node, body, parameters=self.parameters(node.args))
-        return Lambda(index)
+        return terms.Lambda(index)
 
     def on_BoolOp(self, node: ast.BoolOp) -> Expr:
         operands = tuple([ON[type(each)](self, each) for each in node.values])
-        return Either(type(node.op) is ast.And, operands)
+        return terms.Either(type(node.op) is ast.And, operands)
 
     def on_IfExp(self, node: ast.IfExp) -> Expr:
-        return Choice(self.expr(node.test), self.expr(node.body), self.expr(node.orelse), node.test.lineno)
+        return terms.Choice(
+            self.expr(node.test), self.expr(node.body), self.expr(node.orelse), node.test.lineno
+        )
 
     def on_BinOp(self, node: ast.BinOp) -> Expr:
         left, right = ON[type(node.left)](self, node.left), ON[type(node.right)](self, node.right)
         if left is None and right is None:
             return None
-        return Operator(OPERATORS[type(node.op)], left, right, node.lineno)
+        return terms.Operator(OPERATORS[type(node.op)], left, right, node.lineno)
 
     def on_UnaryOp(self, node: ast.UnaryOp) -> Expr:
         value = self.expr(node.operand)
-        return None if value is None else Operator(OPERATORS[type(node.op)], value, None, node.lineno)
+        return None if value is None else terms.Operator(OPERATORS[type(node.op)], value, None, node.lineno)
 
     def on_Compare(self, node: ast.Compare) -> Expr:
         left = ON[type(node.left)](self, node.left)
@@ -246,25 +235,25 @@ class ExpressionLowering:
             right = self.expr(comparator)
             if name := OPERATORS.get(type(op)):
                 pair = (right, left) if name == "contains" else (left, right)
-                parts.append(Operator(name, *pair, node.lineno))
+                parts.append(terms.Operator(name, *pair, node.lineno))
             else:  # `is`, `is not`
-                parts.append(Several((left, right)))
+                parts.append(terms.Several((left, right)))
             left = right
-        return parts[0] if len(parts) == 1 else Several(tuple(parts))
+        return parts[0] if len(parts) == 1 else terms.Several(tuple(parts))
 
     def on_Await(self, node: ast.Await) -> Expr:
-        return Await(ON[type(node.value)](self, node.value), node.lineno)
+        return terms.Await(ON[type(node.value)](self, node.value), node.lineno)
 
     def on_Yield(self, node: ast.Yield) -> Expr:
         self.open.is_generator = True
-        return Yield(self.expr(node.value))
+        return terms.Yield(self.expr(node.value))
 
     def on_YieldFrom(self, node: ast.YieldFrom) -> Expr:
         self.open.is_generator = True
-        return YieldFrom(ON[type(node.value)](self, node.value), node.lineno)
+        return terms.YieldFrom(ON[type(node.value)](self, node.value), node.lineno)
 
     def on_NamedExpr(self, node: ast.NamedExpr) -> Expr:
-        return Walrus(self.target(node.target), ON[type(node.value)](self, node.value))
+        return terms.Walrus(self.target(node.target), ON[type(node.value)](self, node.value))
 
     def on_other(self, _: Any) -> Expr:
         """Lower None, and what has no value of its own, to nothing known."""

@@ -7,34 +7,10 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.codemap.valueflow.expression_lowering import OPERATORS, ExpressionLowering
 from claude_mem_lite.codemap.valueflow.expression_terms import Constant, Expr
-from claude_mem_lite.codemap.valueflow.terms import (
-    AnnotatedAssign,
-    Assert,
-    Assign,
-    AugmentedAssign,
-    Block,
-    Case,
-    ClassDefinition,
-    Delete,
-    Evaluate,
-    For,
-    FunctionDefinition,
-    Handler,
-    If,
-    Import,
-    ImportFrom,
-    Leave,
-    Match,
-    Raise,
-    Return,
-    Scope,
-    Statement,
-    Try,
-    While,
-    With,
-)
+from claude_mem_lite.codemap.valueflow.terms import Block, Scope, Statement
 
 
 def lower(tree: ast.Module) -> tuple[Scope, ...]:
@@ -70,49 +46,53 @@ class StatementLowering(ExpressionLowering):
 
     def do_Expr(self, node: ast.Expr) -> Statement | None:
         value = self.expr(node.value)
-        return None if value is None or isinstance(value, Constant) else Evaluate(value)
+        return None if value is None or isinstance(value, Constant) else terms.Evaluate(value)
 
     def do_Assign(self, node: ast.Assign) -> Statement:
         value = self.expr(node.value)
-        return Assign(tuple([self.target(each) for each in node.targets]), value)
+        return terms.Assign(tuple([self.target(each) for each in node.targets]), value)
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> Statement:
         value = self.expr(node.value)
-        return AnnotatedAssign(self.target(node.target), self.annotation(node.annotation), value)
+        return terms.AnnotatedAssign(self.target(node.target), self.annotation(node.annotation), value)
 
     def do_AugAssign(self, node: ast.AugAssign) -> Statement:
         target = self.target(node.target)
         load = self.expr(node.target)
-        return AugmentedAssign(target, OPERATORS[type(node.op)], load, self.expr(node.value), node.lineno)
+        return terms.AugmentedAssign(
+            target, OPERATORS[type(node.op)], load, self.expr(node.value), node.lineno
+        )
 
     def do_Return(self, node: ast.Return) -> Statement:
-        return Return(self.expr(node.value))
+        return terms.Return(self.expr(node.value))
 
     def do_Raise(self, node: ast.Raise) -> Statement:
-        return Raise(self.expr(node.exc), self.expr(node.cause), node.lineno)
+        return terms.Raise(self.expr(node.exc), self.expr(node.cause), node.lineno)
 
     def do_Continue(self, _: ast.Continue | ast.Break) -> Statement:
-        return Leave()
+        return terms.Leave()
 
     do_Break = do_Continue
 
     def do_Assert(self, node: ast.Assert) -> Statement:
-        return Assert(self.expr(node.test), self.expr(node.msg))
+        return terms.Assert(self.expr(node.test), self.expr(node.msg))
 
     def do_If(self, node: ast.If) -> Statement:
         test = self.expr(node.test)
-        return If(test, self.block(node.body), self.block(node.orelse), node.lineno)
+        return terms.If(test, self.block(node.body), self.block(node.orelse), node.lineno)
 
     def do_For(self, node: ast.For | ast.AsyncFor) -> Statement:
         source = self.expr(node.iter)
         target = self.target(node.target)
         is_async = type(node) is ast.AsyncFor
-        return For(target, source, self.block(node.body), self.block(node.orelse), node.lineno, is_async)
+        return terms.For(
+            target, source, self.block(node.body), self.block(node.orelse), node.lineno, is_async
+        )
 
     do_AsyncFor = do_For
 
     def do_While(self, node: ast.While) -> Statement:
-        return While(self.expr(node.test), self.block(node.body), self.block(node.orelse), node.lineno)
+        return terms.While(self.expr(node.test), self.block(node.body), self.block(node.orelse), node.lineno)
 
     def do_Try(self, node: Any) -> Statement:
         body = self.block(node.body)
@@ -120,14 +100,14 @@ class StatementLowering(ExpressionLowering):
         for handler in node.handlers:
             if handler.name:
                 self.bind(handler.name)
-            handlers.append(Handler(self.expr(handler.type), handler.name, self.block(handler.body)))
-        return Try(body, tuple(handlers), self.block(node.orelse), self.block(node.finalbody))
+            handlers.append(terms.Handler(self.expr(handler.type), handler.name, self.block(handler.body)))
+        return terms.Try(body, tuple(handlers), self.block(node.orelse), self.block(node.finalbody))
 
     do_TryStar = do_Try
 
     def do_With(self, node: ast.With | ast.AsyncWith) -> Statement:
         items = [(self.expr(each.context_expr), self.target(each.optional_vars)) for each in node.items]
-        return With(tuple(items), self.block(node.body), node.lineno, type(node) is ast.AsyncWith)
+        return terms.With(tuple(items), self.block(node.body), node.lineno, type(node) is ast.AsyncWith)
 
     do_AsyncWith = do_With
 
@@ -142,7 +122,7 @@ class StatementLowering(ExpressionLowering):
             is_async=type(node) is ast.AsyncFunctionDef,
             is_stub=all(_is_stub(each) for each in node.body),
         )  # fmt: skip
-        return FunctionDefinition(node.name, index)
+        return terms.FunctionDefinition(node.name, index)
 
     do_AsyncFunctionDef = do_FunctionDef
 
@@ -156,17 +136,17 @@ class StatementLowering(ExpressionLowering):
             decorators=tuple([self.expr(each) for each in node.decorator_list]),
             metaclass=self.expr(metaclass),
         )  # fmt: skip
-        return ClassDefinition(node.name, index)
+        return terms.ClassDefinition(node.name, index)
 
     def do_Import(self, node: ast.Import) -> Statement:
         names = tuple([(alias.name, alias.asname) for alias in node.names])
         self.bind(*(asname or name.partition(".")[0] for name, asname in names))
-        return Import(names)
+        return terms.Import(names)
 
     def do_ImportFrom(self, node: ast.ImportFrom) -> Statement:
         names = tuple([(alias.name, alias.asname) for alias in node.names])
         self.bind(*(asname or name for name, asname in names))
-        return ImportFrom(node.module or "", node.level, names)
+        return terms.ImportFrom(node.module or "", node.level, names)
 
     def do_Global(self, node: ast.Global | ast.Nonlocal) -> None:
         self.open.outer.update(node.names)
@@ -177,15 +157,15 @@ class StatementLowering(ExpressionLowering):
         items = [
             (self.expr(each.value), each.lineno) for each in node.targets if isinstance(each, ast.Subscript)
         ]
-        return Delete(tuple(items)) if items else None
+        return terms.Delete(tuple(items)) if items else None
 
     def do_Match(self, node: ast.Match) -> Statement:
         cases = []
         for case in node.cases:
             classes: list[tuple[Expr, str | None]] = []
             self.pattern(case.pattern, classes)
-            cases.append(Case(tuple(classes), self.expr(case.guard), self.block(case.body)))
-        return Match(self.expr(node.subject), tuple(cases))
+            cases.append(terms.Case(tuple(classes), self.expr(case.guard), self.block(case.body)))
+        return terms.Match(self.expr(node.subject), tuple(cases))
 
     def pattern(self, node: ast.AST, classes: list[tuple[Expr, str | None]], name: str | None = None) -> None:
         """Collect the classes that a pattern names, each with the name that it binds."""
