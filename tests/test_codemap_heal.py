@@ -37,10 +37,15 @@ def shop(memory: Path, tmp_path: Path) -> Path:
     folder = tmp_path.resolve()
     (folder / "shop.py").write_text(SHOP)
     (folder / "printers.py").write_text(PRINTERS)
-    file_index.scan(str(folder))
-    graph.refresh(str(folder), "s1")
+    resolve(folder)
     session_row(project_dir=str(folder))
     return folder
+
+
+def resolve(folder: Path) -> None:
+    """Map the project as it is, and resolve its calls."""
+    file_index.scan(str(folder))
+    graph.refresh(str(folder), "s1")
 
 
 def observe(folder: Path, number: int, *functions: str, file: str = "shop.py", **fields: Any) -> None:
@@ -57,28 +62,32 @@ def observe(folder: Path, number: int, *functions: str, file: str = "shop.py", *
     )
 
 
-def edge(folder: Path, caller: str, callee: str) -> models.CallEdge | None:
-    """Return the edge between two functions."""
+def edges(folder: Path) -> dict[tuple[str, str], models.CallEdge]:
+    """Return the resolved edges by caller and callee."""
     rows = [row for row in call_edges.edges(str(folder)) if row.resolution != call_edges.UNRESOLVED]
-    return {(row.caller_function, row.callee_function): row for row in rows}.get((caller, callee))
+    return {(row.caller_function, row.callee_function): row for row in rows}
+
+
+def fail(folder: Path, output: str) -> None:
+    """Record a failed command that printed this."""
+    event = tool_event("Bash", tool_input={"command": "pytest"}, error=output, is_interrupt=False)
+    happen(folder, event | {"hook_event_name": "PostToolUseFailure"})
 
 
 def test_functions_changed_together_confirm_the_edge_between_them(shop: Path) -> None:
     """In the direction in which it is, whatever their order; each observation counts once."""
-    before = edge(shop, "Till.pay", "Till.total")
-    assert before is not None
+    before = edges(shop)["Till.pay", "Till.total"]
     models.CallEdge.update(confidence=0.5).where(models.CallEdge.id == before.id).execute()
     observe(shop, 1, "Till.total", "Till.pay")
 
     assert dict(heal(str(shop))) == {"confirmed": 1}
     assert dict(heal(str(shop))) == {}
 
-    after = edge(shop, "Till.pay", "Till.total")
-    assert after is not None
+    after = edges(shop)["Till.pay", "Till.total"]
     assert after.confidence == pytest.approx(0.5 + 0.15 * (0.95 - 0.5))
     assert (after.times_confirmed, after.source, after.observation_id) == (1, "ast", "observation1")
     assert after.last_confirmed_at
-    assert edge(shop, "Till.total", "Till.pay") is None
+    assert ("Till.total", "Till.pay") not in edges(shop)
 
 
 def test_confirmations_come_closer_and_closer_to_the_ceiling() -> None:
@@ -97,14 +106,12 @@ def test_an_unresolved_call_is_found_by_its_name(shop: Path) -> None:
 
     assert heal(str(shop))["discovered"] == 1
 
-    found = edge(shop, "Till.pay", "print_slip")
-    assert found is not None
+    found = edges(shop)["Till.pay", "print_slip"]
     assert (found.source, found.confidence, found.line) == ("observation", 0.6, 7)
     assert (found.caller_file, found.callee_file) == ("shop.py", "printers.py")
     observe(shop, 4, "print_slip", file="printers.py", summary="Till.pay again")
     heal(str(shop))
-    again = edge(shop, "Till.pay", "print_slip")
-    assert again is not None
+    again = edges(shop)["Till.pay", "print_slip"]
     assert (again.confidence, again.times_confirmed) == (pytest.approx(0.6525), 1)
     assert "observed 2 times" in answers.why(again)
 
@@ -112,8 +119,7 @@ def test_an_unresolved_call_is_found_by_its_name(shop: Path) -> None:
 def test_what_a_function_is_given_is_no_other_function(shop: Path) -> None:
     """A parameter that is called is not the function of its name, such as pytest's fixtures."""
     (shop / "shop.py").write_text(SHOP.replace("pay(self, sum)", "pay(self, sum, print_slip)"))
-    file_index.scan(str(shop))
-    graph.refresh(str(shop), "s1")
+    resolve(shop)
     observe(shop, 1, "print_slip", file="printers.py", summary="So that Till.pay prints.")
 
     assert dict(heal(str(shop))) == {}
@@ -142,17 +148,13 @@ LONG_FRAMES = CASES["long_frames"]
 @pytest.mark.parametrize("output", [PYTHON_FRAMES, SHORT_FRAMES, LONG_FRAMES])
 def test_a_traceback_tells_who_called_whom(shop: Path, output: str) -> None:
     """In Python's form and in both of pytest's; what ran is found though the code does not show it."""
-    event = tool_event(
-        "Bash", tool_input={"command": "pytest"}, error=output.format(shop=shop), is_interrupt=False
-    )
-    happen(shop, event | {"hook_event_name": "PostToolUseFailure"})
+    fail(shop, output.format(shop=shop))
 
     heal(str(shop))
 
-    found = edge(shop, "Till.pay", "Screen.print_slip")
-    assert found is not None
+    found = edges(shop)["Till.pay", "Screen.print_slip"]
     assert (found.source, found.confidence) == ("observation", 0.6)
-    assert edge(shop, "Till.pay", "print_slip") is None
+    assert ("Till.pay", "print_slip") not in edges(shop)
 
 
 @pytest.mark.parametrize(
@@ -167,22 +169,16 @@ def test_frames_with_something_between_are_no_call(shop: Path, between: str) -> 
     output = PYTHON_FRAMES.format(shop=shop).replace(
         f'  File "{shop}/printers', f'{between}  File "{shop}/printers'
     )
-    event = tool_event("Bash", tool_input={"command": "pytest"}, error=output)
-    happen(shop, event | {"hook_event_name": "PostToolUseFailure"})
+    fail(shop, output)
 
     heal(str(shop))
 
-    assert edge(shop, "Till.pay", "Screen.print_slip") is None
+    assert ("Till.pay", "Screen.print_slip") not in edges(shop)
 
 
 def test_a_frame_of_an_older_version_is_no_call(shop: Path) -> None:
     """Where another function stands at its line by now."""
-    output = PYTHON_FRAMES.format(shop=shop).replace("line 7, in pay", "line 11, in pay")
-    happen(
-        shop,
-        tool_event("Bash", tool_input={"command": "pytest"}, error=output)
-        | {"hook_event_name": "PostToolUseFailure"},
-    )
+    fail(shop, PYTHON_FRAMES.format(shop=shop).replace("line 7, in pay", "line 11, in pay"))
 
     assert dict(heal(str(shop))) == {}
 
@@ -193,23 +189,18 @@ def test_an_observed_edge_stays_until_a_function_of_it_goes(shop: Path) -> None:
     observe(shop, 2, "print_slip", file="printers.py", summary="Till.pay prints")
     heal(str(shop))
     (shop / "shop.py").write_text(SHOP + "\n\ndef more(): pass\n")
-    file_index.scan(str(shop))
-    graph.refresh(str(shop), "s2")
-    stays = edge(shop, "Till.pay", "print_slip")
-    assert stays is not None
+    resolve(shop)
+    stays = edges(shop)["Till.pay", "print_slip"]
     assert (stays.source, stays.times_confirmed) == ("observation", 1)
 
     (shop / "shop.py").write_text(f"from printers import print_slip\n{SHOP}")
-    file_index.scan(str(shop))
-    graph.refresh(str(shop), "s3")
-    seen = edge(shop, "Till.pay", "print_slip")
-    assert seen is not None
+    resolve(shop)
+    seen = edges(shop)["Till.pay", "print_slip"]
     assert (seen.source, seen.level, seen.times_confirmed, seen.id) == ("ast", "direct", 1, stays.id)
 
     (shop / "printers.py").write_text(PRINTERS.replace("print_slip", "show"))
-    file_index.scan(str(shop))
-    graph.refresh(str(shop), "s4")
-    assert edge(shop, "Till.pay", "print_slip") is None
+    resolve(shop)
+    assert ("Till.pay", "print_slip") not in edges(shop)
 
 
 def close_sessions(folder: Path, first: int, count: int) -> None:
@@ -225,9 +216,7 @@ def test_stale_observed_edges_decay_once_a_session_down_to_the_floor(shop: Path)
     heal(str(shop))
 
     def confidence() -> float:
-        found = edge(shop, "Till.pay", "print_slip")
-        assert found is not None
-        return found.confidence
+        return edges(shop)["Till.pay", "print_slip"].confidence
 
     close_sessions(shop, 0, 9)
     assert decay(str(shop), "later8") == 0
@@ -238,9 +227,7 @@ def test_stale_observed_edges_decay_once_a_session_down_to_the_floor(shop: Path)
     for number in range(10, 40):
         decay(str(shop), f"later{number}")
     assert confidence() == pytest.approx(0.05)
-    total = edge(shop, "Till.pay", "Till.total")
-    assert total is not None
-    assert total.confidence == 0.95
+    assert edges(shop)["Till.pay", "Till.total"].confidence == 0.95
 
 
 def test_a_confirmed_edge_goes_stale_too_and_a_new_confirmation_stops_it(shop: Path) -> None:
@@ -296,8 +283,6 @@ def test_an_edit_of_two_functions_heals_through_the_consumer(shop: Path, memory:
     from support.hooks import run_hook
     from support.processes import wait_until
 
-    before = edge(shop, "Till.pay", "Till.total")
-    assert before is not None
     event = edited(
         shop, "shop.py", "        return sum\n", "        return -sum\n\n    def back(self): self.total(1)\n"
     )
@@ -305,6 +290,6 @@ def test_an_edit_of_two_functions_heals_through_the_consumer(shop: Path, memory:
 
     run_hook("post_tool_use", event, project_dir=str(shop))
 
-    found = wait_until(lambda: edge(shop, "Till.back", "Till.total"))
+    found = wait_until(lambda: edges(shop).get(("Till.back", "Till.total")))
     assert (found.source, found.level) == ("ast", "direct")
     wait_until(lambda: code.state(str(shop)).get("healed_pk"))
