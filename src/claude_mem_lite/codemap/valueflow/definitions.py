@@ -89,16 +89,10 @@ def define_class(
     frame: Frame, definition: ClassDefinition, run_block: Callable[[Frame, Block], bool]
 ) -> None:
     """Make or renew a class: its bases, its body by `run_block`, what its decorators do."""
-    module = frame.unit.module
-    unit = module.units[definition.scope]
-    owner = module.classes.get(definition.scope)
-    if owner is None:
-        owner = frame.make_class(unit)
+    unit = frame.unit.module.units[definition.scope]
+    owner = frame.make_class(unit)
     is_record = _set_bases(frame, owner)
     inner = frame.inside(unit)
-    for method in unit.inner:
-        if method.scope.kind == "function":
-            frame.change(method, "owner", owner)
     run_block(inner, unit.scope.body)
     for attribute, values in inner.names.items():
         inner.is_weak = attribute in inner.passed
@@ -133,11 +127,11 @@ def _set_bases(frame: Frame, owner: Class) -> bool:
         external += [value.name for value in values if isinstance(value, External)] if not classes else []
         if not values:
             external.append("?")
-    frame.change(owner, "is_open", any(each.rpartition(".")[2] not in _CLOSED for each in external))
     is_enum = any(each.endswith(("Enum", "Flag")) for each in external) or any(base.is_enum for base in bases)
+    last_names = {each.rpartition(".")[2] for each in external}
+    frame.change(owner, "is_open", not last_names <= _CLOSED)
     frame.change(owner, "is_enum", is_enum)
-    is_protocol = any(each.rpartition(".")[2] == "Protocol" for each in external)
-    frame.change(owner, "is_protocol", is_protocol)
+    frame.change(owner, "is_protocol", "Protocol" in last_names)
     frame.change(owner, "is_property", any(each.endswith("property") for each in external))
     metaclasses = classes_in(evaluate(frame, scope.metaclass))
     metaclasses += [base.metaclass for base in bases if base.metaclass is not None]
