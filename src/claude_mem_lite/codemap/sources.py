@@ -42,13 +42,13 @@ def unmapped(folder: str) -> dict[str, list[str]]:
 
 
 def _files(folder: str, is_wanted: Callable[[str], bool]) -> Iterator[str]:
-    ignored, skipped = Ignored(folder), _Skipped(folder)
+    ignored, is_skipped = Ignored(folder), _skipping(folder)
     for current, folders, names in os.walk(folder):
         above = "" if current == folder else f"{os.path.relpath(current, folder).replace(os.sep, '/')}/"
         folders[:] = sorted(
             name
             for name in folders
-            if not skipped.folder(above + name)
+            if not is_skipped(above + name)
             and not name.endswith(".egg-info")
             and not os.path.exists(os.path.join(current, name, "pyvenv.cfg"))
             and not ignored.folder(above + name)
@@ -62,26 +62,21 @@ def _is_source_name(name: str) -> bool:
     return languages.of(name) is not None and not name.endswith(_GENERATED)
 
 
-class _Skipped:
-    """Tells which folders below one are left out by their names."""
+def _skipping(root: str) -> Callable[[str], bool]:
+    """Return what tells whether a folder below `root` is left out by its name, those above it aside."""
+    tracked = functools.cache(lambda: repository.tracked_folders(root))
 
-    def __init__(self, root: str) -> None:
-        self._root = root
-
-    def folder(self, path: str) -> bool:
-        """Tell whether a folder is left out, those above it aside."""
+    def is_skipped(path: str) -> bool:
         name = path.rpartition("/")[2]
         if name not in _OFTEN_NOBODYS:
             return name[:1] == "." or name in _NOBODYS
-        full = os.path.join(self._root, path)
+        full = os.path.join(root, path)
         if os.path.exists(os.path.join(full, "__init__.py")):
             return False
         is_vendored = any(os.path.exists(os.path.join(full, each)) for each in _VENDORED)
-        return is_vendored or path not in self._tracked
+        return is_vendored or path not in tracked()
 
-    @functools.cached_property
-    def _tracked(self) -> frozenset[str]:
-        return repository.tracked_folders(self._root)
+    return is_skipped
 
 
 class Tree:
@@ -91,13 +86,13 @@ class Tree:
         self._root = os.path.join(os.path.realpath(folder), "")
         self._folders: dict[str, str] = {}  # resolved; of a file that is no link this leaves one look
         self.ignored = Ignored(folder)
-        self._skipped = _Skipped(folder)
+        self._is_skipped = _skipping(folder)
 
     def is_source(self, path: str) -> bool:
         """Tell whether a path from the folder is a file that `source_files` would come to by its name."""
         *folders, name = path.split("/")
         above = itertools.accumulate(folders, "{}/{}".format)
-        return _is_source_name(name) and not any(map(self._skipped.folder, above))
+        return _is_source_name(name) and not any(map(self._is_skipped, above))
 
     def target(self, path: str) -> str:
         """Return where a path from the folder leads to, as a path from the folder, "" for outside."""
@@ -168,22 +163,13 @@ class Ignored:
         """Take the folder; a .gitignore is read when the first path beside it is asked for."""
         self._root = root
         self._rules = functools.cache(self._read)
-        self._folder = functools.cache(self._is_ignored_folder)
+        self.folder = functools.cache(functools.partial(self.file, is_folder=True))
 
-    def file(self, path: str) -> bool:
+    def file(self, path: str, *, is_folder: bool = False) -> bool:
         """Tell whether a file is ignored, or a folder above it; `path` is relative to the root, posix."""
         above = path.rpartition("/")[0]
-        return (above != "" and self._folder(above)) or self._fits(path, is_folder=False)
-
-    def folder(self, path: str) -> bool:
-        """Tell whether a folder is ignored, or one above it."""
-        return self._folder(path)
-
-    def _is_ignored_folder(self, path: str) -> bool:
-        above = path.rpartition("/")[0]
-        return (above != "" and self._folder(above)) or self._fits(path, is_folder=True)
-
-    def _fits(self, path: str, *, is_folder: bool) -> bool:
+        if above and self.folder(above):
+            return True
         parts = path.split("/")
         is_ignored = False
         for depth in range(len(parts)):
