@@ -25,7 +25,7 @@ from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.redaction.ignored import IGNORED_FILES, ignored_name
 from claude_mem_lite.storage import code
-from claude_mem_lite.storage.models import FunctionMapEntry, SourceFile, memory_database
+from claude_mem_lite.storage.models import FunctionMapEntry, memory_database
 
 # A larger project is mapped whole only when the user asks for it.
 MOST_FILES = 2_000
@@ -71,7 +71,7 @@ def take(project_dir: str, path: str, text: str, seen: Seen, *, digest: str = ""
     if redacted != text and path.endswith(sources.PYTHON):  # the others' parsers go on after what is no code
         redacted = masked(text, redacted)
     new = scan_source(path, redacted)
-    new = replace(new, digest=digest or _digest(text.encode("utf-8", "surrogatepass")))
+    new = replace(new, digest=digest or _digest(text))
     with memory_database.atomic():
         return _take(project_dir, new, redacted, seen), new.error
 
@@ -90,7 +90,7 @@ def follow(project_dir: str, path: str, before: str | None, after: str, seen: Se
             return
         if before is not None and known is None:
             take(project_dir, path, before, Seen(at=seen.at))
-        if before is not None and known is not None and not _is_of(known, before):
+        if before is not None and known is not None and known.digest != _digest(before):
             take(project_dir, path, before, replace(seen, observation_id=None))
         take(project_dir, path, after, seen)
 
@@ -237,7 +237,7 @@ class _Reading:
         except OSError as failure:  # it is there: what is known of it stands
             self._found.errors[path] = f"cannot be read: {failure.strerror}"
             return
-        digest, error = _digest(data), known.error if known else ""
+        digest, error = hashlib.sha256(data).hexdigest(), known.error if known else ""
         if known is None or known.digest != digest or not self._is_packed:
             text = sources.decode(data)
             changes, error = take(self.project_dir, path, text, seen, digest=digest)
@@ -265,9 +265,9 @@ def _batches(paths: Iterable[str]) -> Iterator[list[str]]:
 
 def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]:
     known = code.source_file(project_dir, new.path)
+    place = {"project_dir": project_dir, "file_path": new.path}
     row = {
-        "project_dir": project_dir, "file_path": new.path, "digest": new.digest, "lines": new.lines,
-        "error": redact(new.error), "updated_at": seen.at,
+        **place, "digest": new.digest, "lines": new.lines, "error": redact(new.error), "updated_at": seen.at,
     }  # fmt: skip
     if new.error:
         code.save_file({**row, "packed": known.packed if known else b""})
@@ -286,7 +286,6 @@ def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]
     changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in functions}
     gone = [name for name in old if name in missing and name.rpartition(".")[2] not in unsure]
     code.delete_functions(project_dir, new.path, gone)
-    place = {"project_dir": project_dir, "file_path": new.path}
     shown = _redacted(each for function in functions for each in _texts(function))
     rows = {
         name: place | _described(each, shown) | _left_by(seen, changes[name], old.get(name))
@@ -367,12 +366,8 @@ def _change(function: Mapping[str, Any], what: str, seen: Seen) -> dict[str, Any
     }
 
 
-def _is_of(known: SourceFile, text: str) -> bool:
-    return known.digest == _digest(text.encode("utf-8", "surrogatepass"))
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _FORMAT = str((terms.FORMAT, facts.FORMAT))

@@ -86,7 +86,7 @@ def _decorated(frame: Frame, decorator: Expr, value: Values, line: int) -> Value
 
 
 def define_class(
-    frame: Frame, definition: ClassDefinition, run_block: Callable[[Frame, Block], bool]
+    run_block: Callable[[Frame, Block], bool], frame: Frame, definition: ClassDefinition
 ) -> None:
     """Make or renew a class: its bases, its body by `run_block`, what its decorators do."""
     unit = frame.unit.module.units[definition.scope]

@@ -38,7 +38,7 @@ from claude_mem_lite.codemap.valueflow.expression_terms import (
     YieldFrom,
     is_name,
 )
-from claude_mem_lite.codemap.valueflow.external import HANDLED, UNKNOWN, result_of
+from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES, HANDLED, UNKNOWN, result_of
 from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.invocation import (
     Arguments,
@@ -100,15 +100,6 @@ def evaluate(frame: Frame, node: Expr) -> Values:
 @functools.cache
 def _key(value: str | int) -> Values:
     return (Key(value),)
-
-
-def _builtin(_: Frame, node: Builtin) -> Values:
-    return _external(node.type_name)
-
-
-@functools.cache
-def _external(name: str) -> Values:
-    return (External(name),)
 
 
 def _call(frame: Frame, node: Call) -> Values:
@@ -212,10 +203,6 @@ def _tuple(frame: Frame, node: Tuple) -> Values:
     return (TupleObject(tuple([evaluate(frame, each) for each in node.elements])),)
 
 
-def _starred(frame: Frame, node: Starred) -> Values:
-    return items(evaluate(frame, node.value))
-
-
 def _dictionary(frame: Frame, node: Dictionary) -> Values:
     pairs: dict[object, Values] = {}
     others: Values = ()
@@ -290,10 +277,6 @@ def _several(frame: Frame, node: Several) -> Values:
     for each in node.parts:
         evaluate(frame, each)
     return ()
-
-
-def _await(frame: Frame, node: Await) -> Values:
-    return awaited(frame, evaluate(frame, node.value), node.line)
 
 
 def _yield(frame: Frame, node: Yield) -> Values:
@@ -378,8 +361,10 @@ def narrow(frame: Frame, test: Expr, *, is_true: bool) -> None:
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Values]] = {
-    Call: _call, Builtin: _builtin, Subscript: _subscript,
-    Listing: _listing, Tuple: _tuple, Starred: _starred, Dictionary: _dictionary,
+    Call: _call, Subscript: _subscript, Listing: _listing, Tuple: _tuple, Dictionary: _dictionary,
     Comprehension: _comprehension, Lambda: _lambda, Either: _either, Choice: _choice, Operator: _operator,
-    Several: _several, Await: _await, Yield: _yield, YieldFrom: _yield_from, Walrus: _walrus,
+    Several: _several, Yield: _yield, YieldFrom: _yield_from, Walrus: _walrus,
+    Builtin: lambda _, node: BUILTIN_VALUES[node.type_name],
+    Starred: lambda frame, node: items(evaluate(frame, node.value)),
+    Await: lambda frame, node: awaited(frame, evaluate(frame, node.value), node.line),
 }  # fmt: skip

@@ -80,7 +80,8 @@ class Modules:
             module = self._by_path[path]
             self._imports.pop(module, None)
             before, names, exported = list(module.units), dict(module.names), module.exported
-            _add_units(module, scopes, _by_place(before))
+            known = dict(zip(_places(unit.scope for unit in before), before, strict=True))
+            _add_units(module, scopes, known)
             newcomers ^= {*before} ^ {*module.units}
             different |= {
                 (names.get(name) or module.names[name]) for name in names.keys() ^ module.names.keys()
@@ -186,11 +187,9 @@ def _add_units(module: Module, scopes: tuple[Scope, ...], known: Mapping[_Place,
     module.units = []
     module.is_bare = False
     outer = {scope.parent for scope in scopes}
-    places = Counter[str]()
-    for index, scope in enumerate(scopes):
+    for index, (scope, place) in enumerate(zip(scopes, _places(scopes), strict=True)):
         parent = module.units[scope.parent] if scope.parent >= 0 else None
-        places[scope.name] += 1
-        unit = known.get((scope.name, places[scope.name]))
+        unit = known.get(place)
         if unit is None or unit.parent is not parent or unit.face != _face(scope, has_inner=index in outer):
             unit = _unit(scope, module, parent, has_inner=index in outer)
         unit.scope, unit.index, unit.inner = scope, index, ()
@@ -204,14 +203,12 @@ def _add_units(module: Module, scopes: tuple[Scope, ...], known: Mapping[_Place,
     module.exported = _exported(scopes[0].body)
 
 
-def _by_place(units: Iterable[Unit]) -> dict[_Place, Unit]:
-    """Return units by name, and which of that name they are."""
-    places = Counter[str]()
-    found: dict[_Place, Unit] = {}
-    for unit in units:
-        places[unit.scope.name] += 1
-        found[unit.scope.name, places[unit.scope.name]] = unit
-    return found
+def _places(scopes: Iterable[Scope]) -> Iterator[_Place]:
+    """Yield the name of each scope, and which of that name it is."""
+    times = Counter[str]()
+    for scope in scopes:
+        times[scope.name] += 1
+        yield scope.name, times[scope.name]
 
 
 def _face(scope: Scope, *, has_inner: bool) -> tuple[object, ...]:

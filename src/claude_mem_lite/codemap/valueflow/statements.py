@@ -184,10 +184,6 @@ def _raise(frame: Frame, statement: terms.Raise) -> bool:
     return True
 
 
-def _leave(_: Frame, _statement: terms.Leave) -> bool:
-    return True
-
-
 def _assert(frame: Frame, statement: terms.Assert) -> None:
     evaluate(frame, statement.test)
     evaluate(frame, statement.message)
@@ -291,15 +287,11 @@ def _match(frame: Frame, statement: terms.Match) -> None:
     _run_branches(frame, [(None, ()), *cases])
 
 
-def _define_class(frame: Frame, statement: terms.ClassDefinition) -> None:
-    define_class(frame, statement, run_block)
-
-
 _HANDLERS: dict[type, Callable[[Frame, Any], bool | None]] = {
     terms.Evaluate: _evaluate, terms.Assign: _assign, terms.AnnotatedAssign: _annotated_assign,
     terms.AugmentedAssign: _augmented_assign, terms.Return: _return, terms.Raise: _raise,
-    terms.Leave: _leave, terms.Assert: _assert, terms.If: _if, terms.For: _for, terms.While: _while,
+    terms.Leave: lambda *_: True, terms.Assert: _assert, terms.If: _if, terms.For: _for, terms.While: _while,
     terms.Try: _try, terms.With: _with, terms.FunctionDefinition: define_function,
-    terms.ClassDefinition: _define_class, terms.Import: import_modules, terms.ImportFrom: import_names,
-    terms.Delete: _delete, terms.Match: _match,
+    terms.ClassDefinition: partial(define_class, run_block), terms.Import: import_modules,
+    terms.ImportFrom: import_names, terms.Delete: _delete, terms.Match: _match,
 }  # fmt: skip
