@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from claude_mem_lite.codemap.valueflow import expression_terms as terms
 from claude_mem_lite.codemap.valueflow.attributes import load_any, name_value
 from claude_mem_lite.codemap.valueflow.bindings import (
     assign_name,
@@ -14,30 +15,7 @@ from claude_mem_lite.codemap.valueflow.bindings import (
 )
 from claude_mem_lite.codemap.valueflow.calls import call_external, call_value
 from claude_mem_lite.codemap.valueflow.containers import call_container
-from claude_mem_lite.codemap.valueflow.expression_terms import (
-    Attribute,
-    Await,
-    Builtin,
-    Call,
-    Choice,
-    Comprehension,
-    Constant,
-    Dictionary,
-    Either,
-    Expr,
-    Lambda,
-    Listing,
-    Name,
-    Operator,
-    Several,
-    Starred,
-    Subscript,
-    Tuple,
-    Walrus,
-    Yield,
-    YieldFrom,
-    is_name,
-)
+from claude_mem_lite.codemap.valueflow.expression_terms import Expr, is_name
 from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES, HANDLED, UNKNOWN, result_of
 from claude_mem_lite.codemap.valueflow.frame import Frame
 from claude_mem_lite.codemap.valueflow.invocation import (
@@ -75,14 +53,15 @@ from claude_mem_lite.codemap.valueflow.values import (
     Values,
 )
 
-_OPAQUE = frozenset({Constant, Builtin, Operator})  # expressions whose methods are not looked for
+# Expressions whose methods are not looked for.
+_OPAQUE = frozenset({terms.Constant, terms.Builtin, terms.Operator})
 
 
 def evaluate(frame: Frame, node: Expr) -> Values:
     """Return what an expression may be."""
     if node is None:
         return ()
-    if type(node) is Name:
+    if type(node) is terms.Name:
         name = node.name
         found = frame.names.get(name)
         if not found:
@@ -90,9 +69,9 @@ def evaluate(frame: Frame, node: Expr) -> Values:
         if name in frame.passed:
             frame.is_weak = True
         return found
-    if type(node) is Attribute:
+    if type(node) is terms.Attribute:
         return load_any(frame, evaluate(frame, node.base), node.attr, node.line)
-    if type(node) is Constant:
+    if type(node) is terms.Constant:
         return _key(node.value)
     return _HANDLERS[type(node)](frame, node)
 
@@ -102,13 +81,13 @@ def _key(value: str | int) -> Values:
     return (Key(value),)
 
 
-def _call(frame: Frame, node: Call) -> Values:
+def _call(frame: Frame, node: terms.Call) -> Values:
     function, line = node.function, node.line
     outside, frame.is_weak = frame.is_weak, False
     base: Values = ()
     if function is None:
         callees = UNKNOWN
-    elif type(function) is Attribute:
+    elif type(function) is terms.Attribute:
         base = evaluate(frame, function.base)
         is_opaque = function.base is None or type(function.base) in _OPAQUE
         callees = UNKNOWN if is_opaque else load_any(frame, base, function.attr, line)
@@ -120,7 +99,7 @@ def _call(frame: Frame, node: Call) -> Values:
     is_weak, frame.is_weak = frame.is_weak, outside
     plain = [
         (True, items(evaluate(frame, each.value)))
-        if type(each) is Starred
+        if type(each) is terms.Starred
         else (False, evaluate(frame, each))
         for each in node.arguments
     ]
@@ -131,7 +110,7 @@ def _call(frame: Frame, node: Call) -> Values:
     if len(callees) == 1 and type(callees[0]) is External:  # most calls leave the project
         name = callees[0].name
         if name not in HANDLED:
-            if name[:1] == "?" and type(function) is Attribute:
+            if name[:1] == "?" and type(function) is terms.Attribute:
                 miss(frame, function, line, is_outside=True)
             return result_of(name)
         return call_external(frame, name, Arguments(plain, named), Site(line, "f()", "direct"))
@@ -151,9 +130,10 @@ def _container_call(
     frame: Frame, callee: ContainerMethod, function: Expr, arguments: Arguments, line: int
 ) -> Values:
     """Resolve a method of a container; one that adds to it changes the variable that holds it."""
-    holder = function.base if isinstance(function, Attribute) else None  # else the method has its own name
+    # Otherwise the method has a name of its own.
+    holder = function.base if isinstance(function, terms.Attribute) else None
     found, grown = call_container(frame, callee, arguments, line)
-    if grown and isinstance(holder, Name) and holder.name not in frame.names and frame.outer is None:
+    if grown and isinstance(holder, terms.Name) and holder.name not in frame.names and frame.outer is None:
         assign_outer(frame, holder.name, grown)
     elif grown:
         assign(frame, holder, grown)
@@ -174,11 +154,11 @@ def _super(frame: Frame, arguments: list[Values]) -> Values:
     return (Super(start, ClassObject(unit.owner) if is_class else Instance(unit.owner)),)
 
 
-def _subscript(frame: Frame, node: Subscript) -> Values:
+def _subscript(frame: Frame, node: terms.Subscript) -> Values:
     values = evaluate(frame, node.base)
     keys = evaluate(frame, node.key)
     found = at(values, key_of(keys))
-    if isinstance(node.key, Several):  # a slice
+    if isinstance(node.key, terms.Several):  # a slice
         found = tuple([value for value in values if isinstance(value, ListObject | TupleObject)])
     for value in values:
         if type(value) is Instance:
@@ -193,22 +173,22 @@ def _subscript(frame: Frame, node: Subscript) -> Values:
     return found
 
 
-def _listing(frame: Frame, node: Listing | Tuple) -> Values:
+def _listing(frame: Frame, node: terms.Listing | terms.Tuple) -> Values:
     return sequence(union([evaluate(frame, each) for each in node.elements]))
 
 
-def _tuple(frame: Frame, node: Tuple) -> Values:
-    if any(isinstance(each, Starred) for each in node.elements):
+def _tuple(frame: Frame, node: terms.Tuple) -> Values:
+    if any(isinstance(each, terms.Starred) for each in node.elements):
         return _listing(frame, node)
     return (TupleObject(tuple([evaluate(frame, each) for each in node.elements])),)
 
 
-def _dictionary(frame: Frame, node: Dictionary) -> Values:
+def _dictionary(frame: Frame, node: terms.Dictionary) -> Values:
     pairs: dict[object, Values] = {}
     others: Values = ()
     for key, value in zip(node.keys, node.values, strict=True):
         values = evaluate(frame, value)
-        if isinstance(key, Starred):
+        if isinstance(key, terms.Starred):
             for each in values:
                 if isinstance(each, DictObject):
                     pairs.update(each.pairs)
@@ -222,7 +202,7 @@ def _dictionary(frame: Frame, node: Dictionary) -> Values:
     return mapping(pairs, others)
 
 
-def _comprehension(frame: Frame, node: Comprehension) -> Values:
+def _comprehension(frame: Frame, node: terms.Comprehension) -> Values:
     outside = dict(frame.names)
     for loop in node.loops:
         source = evaluate(frame, loop.source)
@@ -235,13 +215,13 @@ def _comprehension(frame: Frame, node: Comprehension) -> Values:
     return mapping({}, values[1]) if node.is_dict else sequence(values[0])
 
 
-def _lambda(frame: Frame, node: Lambda) -> Values:
+def _lambda(frame: Frame, node: terms.Lambda) -> Values:
     unit = frame.unit.module.units[node.scope]
     bind_defaults(frame, unit)
     return (Function(unit),)
 
 
-def _either(frame: Frame, node: Either) -> Values:
+def _either(frame: Frame, node: terms.Either) -> Values:
     found: Values = ()
     outside = frame.names
     for index, each in enumerate(node.operands):
@@ -255,7 +235,7 @@ def _either(frame: Frame, node: Either) -> Values:
     return found
 
 
-def _choice(frame: Frame, node: Choice) -> Values:
+def _choice(frame: Frame, node: terms.Choice) -> Values:
     test_truth(frame, evaluate(frame, node.test), node.line)
     outside = frame.names
     frame.names = dict(outside)
@@ -268,29 +248,29 @@ def _choice(frame: Frame, node: Choice) -> Values:
     return join(first, second)
 
 
-def _operator(frame: Frame, node: Operator) -> Values:
+def _operator(frame: Frame, node: terms.Operator) -> Values:
     first = evaluate(frame, node.left)
     return operate(frame, node.name, first, evaluate(frame, node.right), node.line)
 
 
-def _several(frame: Frame, node: Several) -> Values:
+def _several(frame: Frame, node: terms.Several) -> Values:
     for each in node.parts:
         evaluate(frame, each)
     return ()
 
 
-def _yield(frame: Frame, node: Yield) -> Values:
+def _yield(frame: Frame, node: terms.Yield) -> Values:
     frame.write(frame.unit.yielded, evaluate(frame, node.value))
     return ()
 
 
-def _yield_from(frame: Frame, node: YieldFrom) -> Values:
+def _yield_from(frame: Frame, node: terms.YieldFrom) -> Values:
     values = evaluate(frame, node.value)
     frame.write(frame.unit.yielded, iterate(frame, values, node.line))
     return awaited(frame, values, node.line)
 
 
-def _walrus(frame: Frame, node: Walrus) -> Values:
+def _walrus(frame: Frame, node: terms.Walrus) -> Values:
     values = evaluate(frame, node.value)
     assign(frame, node.target, values)
     return values
@@ -307,26 +287,26 @@ def bind_defaults(frame: Frame, unit: Unit) -> None:
 
 def assign(frame: Frame, target: Expr, values: Values) -> None:
     """Bind a name, an attribute, an item or the places of a tuple."""
-    if type(target) is Name:
+    if type(target) is terms.Name:
         assign_name(frame, target.name, values)
-    elif type(target) is Attribute:
+    elif type(target) is terms.Attribute:
         is_weak = frame.is_weak
         holders = evaluate(frame, target.base)
         frame.is_weak = is_weak  # how the holder is known says nothing of the value
         store_attribute(frame, holders, target, values)
-    elif type(target) is Subscript:
+    elif type(target) is terms.Subscript:
         _assign_item(frame, target, values)
-    elif type(target) is Tuple:
+    elif type(target) is terms.Tuple:
         count = len(target.elements)
         for place, inner in enumerate(target.elements):
-            is_rest = isinstance(inner, Starred)
+            is_rest = isinstance(inner, terms.Starred)
             assign(frame, inner, unpacked(values, place, count, is_rest=is_rest))
-    elif type(target) is Starred:
+    elif type(target) is terms.Starred:
         is_list = bool(values) and isinstance(values[0], ListObject)
         assign(frame, target.value, values if is_list else sequence(items(values)))
 
 
-def _assign_item(frame: Frame, target: Subscript, values: Values) -> None:
+def _assign_item(frame: Frame, target: terms.Subscript, values: Values) -> None:
     holders = evaluate(frame, target.base)
     keys = evaluate(frame, target.key)
     call_special(frame, holders, "__setitem__", target.line, keys, values)
@@ -335,7 +315,7 @@ def _assign_item(frame: Frame, target: Subscript, values: Values) -> None:
     key = key_of(keys)
     for holder in holders:
         if isinstance(holder, DictObject):
-            if key is not None and isinstance(target.base, Name):  # takes the place of an earlier one
+            if key is not None and isinstance(target.base, terms.Name):  # takes the place of an earlier one
                 grown = mapping({**dict(holder.pairs), key: values}, holder.others)
             else:
                 more = mapping({}, values) if key is None else mapping({key: values}, ())
@@ -347,24 +327,25 @@ def _assign_item(frame: Frame, target: Subscript, values: Values) -> None:
 
 def narrow(frame: Frame, test: Expr, *, is_true: bool) -> None:
     """Take `isinstance` into account, negated and joined by `and` too."""
-    if type(test) is Call:
+    if type(test) is terms.Call:
         if is_name(test.function, "isinstance") and len(test.arguments) == 2:
             subject, kinds = test.arguments
-            if isinstance(subject, Name):
+            if isinstance(subject, terms.Name):
                 narrow_name(frame, subject.name, flat(evaluate(frame, kinds)), is_true=is_true)
-    elif type(test) is Operator:
+    elif type(test) is terms.Operator:
         if test.name == "bool":
             narrow(frame, test.left, is_true=not is_true)
-    elif type(test) is Either and test.is_and == is_true:
+    elif type(test) is terms.Either and test.is_and == is_true:
         for each in test.operands:
             narrow(frame, each, is_true=is_true)
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Values]] = {
-    Call: _call, Subscript: _subscript, Listing: _listing, Tuple: _tuple, Dictionary: _dictionary,
-    Comprehension: _comprehension, Lambda: _lambda, Either: _either, Choice: _choice, Operator: _operator,
-    Several: _several, Yield: _yield, YieldFrom: _yield_from, Walrus: _walrus,
-    Builtin: lambda _, node: BUILTIN_VALUES[node.type_name],
-    Starred: lambda frame, node: items(evaluate(frame, node.value)),
-    Await: lambda frame, node: awaited(frame, evaluate(frame, node.value), node.line),
+    terms.Call: _call, terms.Subscript: _subscript, terms.Listing: _listing, terms.Tuple: _tuple,
+    terms.Dictionary: _dictionary, terms.Comprehension: _comprehension, terms.Lambda: _lambda,
+    terms.Either: _either, terms.Choice: _choice, terms.Operator: _operator, terms.Several: _several,
+    terms.Yield: _yield, terms.YieldFrom: _yield_from, terms.Walrus: _walrus,
+    terms.Builtin: lambda _, node: BUILTIN_VALUES[node.type_name],
+    terms.Starred: lambda frame, node: items(evaluate(frame, node.value)),
+    terms.Await: lambda frame, node: awaited(frame, evaluate(frame, node.value), node.line),
 }  # fmt: skip
