@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import call_cases
@@ -177,8 +177,8 @@ def rescan(count: int) -> None:
 
 def by_category() -> None:
     """Print recall and precision over the cases written by hand."""
-    rows: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    shapes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    rows: dict[str, Counter[str]] = defaultdict(Counter)
+    shapes: dict[str, Counter[str]] = defaultdict(Counter)
     exact = 0
     cases = call_cases.cases()
     for case in cases:
@@ -186,21 +186,16 @@ def by_category() -> None:
         found = {(edge.caller, edge.callee) for edge in edges}
         exact += found == case.calls
         for key in (case.category, "all"):
-            rows[key] = [
-                a + b
-                for a, b in zip(
-                    rows[key], (len(found & case.calls), len(case.calls), len(found)), strict=True
-                )
-            ]
+            rows[key].update(hits=len(found & case.calls), true=len(case.calls), found=len(found))
         for edge in edges:
             shape = "re-export" if case.category == "reexports" else edge.shape
-            hits, total = shapes[shape]
-            shapes[shape] = [hits + ((edge.caller, edge.callee) in case.calls), total + 1]
+            shapes[shape].update(hits=(edge.caller, edge.callee) in case.calls, total=1)
     print(f"{exact} of {len(cases)} cases exact")
-    for name, (hits, true, found_count) in rows.items():
-        print(f"  {name:13} recall {share(hits, true)}   precision {share(hits, found_count)}")
-    for name, (hits, total) in sorted(shapes.items()):
-        print(f"  {name:13} precision {share(hits, total)}")
+    for name, row in rows.items():
+        recall, precision = share(row["hits"], row["true"]), share(row["hits"], row["found"])
+        print(f"  {name:13} recall {recall}   precision {precision}")
+    for name in sorted(shapes):
+        print(f"  {name:13} precision {share(shapes[name]['hits'], shapes[name]['total'])}")
 
 
 def executed(folder: str, package: str, tests: list[str], python: str) -> dict[str, tuple[int, int]]:

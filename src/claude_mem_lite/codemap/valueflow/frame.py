@@ -84,9 +84,7 @@ class Frame:
         """Return a cell's values; this scope is evaluated again when they change."""
         if cell not in self.reads:
             self.reads[cell] = self.marked.get(cell, cell.is_passed)
-            if cell.readers is None:
-                cell.readers = {}
-            cell.readers[self.reader] = None
+            cell.add_reader(self.reader)
         if cell.is_passed:
             self.is_weak = True
         return cell.values

@@ -107,7 +107,7 @@ class Record:
                 structure.change(effect.target, effect.name, effect.value)
             elif type(effect) is Notice:
                 if effect.is_own:
-                    _register(effect.cell, unit)
+                    effect.cell.add_reader(unit)
                 worklist.add_readers(effect.cell)
             elif type(effect) is Found:
                 effect.apply()
@@ -117,14 +117,8 @@ class Record:
             cell.is_passed = True
         if before is None or before.cells is not self.cells:
             for cell in self.cells:
-                _register(cell, unit)
+                cell.add_reader(unit)
         unit.edges, unit.missed = self.edges, self.missed
-
-
-def _register(cell: Cell, unit: Unit) -> None:
-    if cell.readers is None:
-        cell.readers = {}
-    cell.readers[unit] = None
 
 
 class Structure:

@@ -177,6 +177,12 @@ class Cell:
     home: Cells | None = None
     key: str = ""
 
+    def add_reader(self, unit: Unit) -> None:
+        """Have a scope evaluated again when the values change."""
+        if self.readers is None:
+            self.readers = {}
+        self.readers[unit] = None
+
 
 class Cells(dict[str, Cell]):
     """Cells by name; one that is asked for and missing is made, and `noted`.
