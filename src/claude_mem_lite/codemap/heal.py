@@ -120,10 +120,7 @@ def _discover(caller: Place, callee: Place, call: CallEdge | None, observation: 
     """Add a call that observations tell of; where the code has one of that name, its line and form."""
     row = {
         "project_dir": observation.project_dir,
-        "caller_file": caller[0],
-        "caller_function": caller[1],
-        "callee_file": callee[0],
-        "callee_function": callee[1],
+        **dict(zip(call_edges.PAIR, (*caller, *callee), strict=True)),
         "resolution": "direct" if caller[0] == callee[0] else "import",
         "level": "observed",
         "shape": call.shape if call else "",

@@ -63,7 +63,7 @@ def enter(
     frame: Frame, unit: Unit, receiver: Instance | ClassObject | None, arguments: Arguments, site: Site
 ) -> Values:
     """Note an edge to a function, bind its parameters, return what it gives."""
-    frame.note(unit, site.line, site.shape, site.level, site.resolution)
+    frame.note(unit, *site)
     if receiver is None and frame.unit.is_get:
         _note_got(frame, unit)
     if receiver is None and unit.owner and unit.is_new:
@@ -121,17 +121,17 @@ def construct(frame: Frame, value: ClassObject, arguments: Arguments, site: Site
     frame.read(owner.inherited)
     is_named = site.shape in {"f()", "module.f()"} and site.level == "typed"
     site = Site(site.line, "Cls()", "direct" if is_named else site.level, site.resolution)
-    frame.note(owner.unit, site.line, site.shape, site.level, site.resolution)
+    frame.note(owner.unit, *site)
     if owner.metaclass is not None:
         for method in frame.functions_of(owner.metaclass.mro, "__call__"):
             frame.note_protocol(method, site.line)
     found: Values = ()
     for method in frame.functions_of(owner.mro, "__new__"):
-        frame.note(method, site.line, site.shape, site.level, site.resolution)
+        frame.note(method, *site)
         pass_on(frame, method, arguments, is_bound=True)
         found = join(found, frame.result(method, value))
     for method in frame.functions_of(owner.mro, "__init__"):
-        frame.note(method, site.line, site.shape, site.level, site.resolution)
+        frame.note(method, *site)
         pass_on(frame, method, arguments, is_bound=True)
     if any(each.is_record for each in owner.mro):
         _fill_record(frame, owner, arguments)
