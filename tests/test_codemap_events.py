@@ -97,12 +97,11 @@ def test_an_event_counts_once_and_not_after_a_later_one(project: Path) -> None:
 
     assert changes(project) == [("f", "modified", "s1", ids[1])]
     assert "return 2" in (project / "a.py").read_text()
-    assert code.functions_in(str(project), "a.py")[0].body_hash == _hash_of(project / "a.py", "f")
+    assert code.functions_in(str(project), "a.py")[0].body_hash == _hash_of_f(project / "a.py")
 
 
-def _hash_of(path: Path, name: str) -> str:
-    scanned = scan_source(path.name, path.read_bytes())
-    return next(each.body_hash for each in scanned.functions if each.qualified_name == name)
+def _hash_of_f(path: Path) -> str:
+    return scan_source(path.name, path.read_bytes()).functions[0].body_hash
 
 
 @pytest.mark.parametrize("text", ["git checkout other", "cd . && git -C . merge other"])

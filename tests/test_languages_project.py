@@ -72,7 +72,7 @@ def test_a_scan_maps_every_language_and_nothing_that_is_ignored(shop: Path) -> N
     first = file_index.scan(str(shop))
     (shop / "store.go").write_text(GO.replace("return 1", "return 2"))
     (shop / "core" / "src" / "lib.rs").unlink()
-    second = file_index.scan(str(shop), seen=Seen("s1"))
+    second = file_index.rescan(str(shop), Seen("s1"))
 
     assert (first.files, first.errors) == (5, {})
     assert second.changed == ["store.go"]
@@ -143,10 +143,10 @@ def test_a_broken_source_keeps_its_last_good_map(shop: Path) -> None:
     file_index.scan(str(shop))
     (shop / "store.go").write_text("<<<< ))) this is no Go at all ((( >>>>\n" * 5)
 
-    broken = file_index.scan(str(shop), seen=Seen("s1"))
+    broken = file_index.rescan(str(shop), Seen("s1"))
     names = known(shop)["store.go"]
     (shop / "store.go").write_text("package shop\n")
-    file_index.scan(str(shop), seen=Seen("s1"))
+    file_index.rescan(str(shop), Seen("s1"))
 
     assert "are no Go" in broken.errors["store.go"]
     assert names == ["Store", "Store.Get", "Old"]

@@ -119,14 +119,12 @@ def past_changes(
     return [_change(here | _described(each, shown), told[each.qualified_name], seen) for each in found]
 
 
-def scan(
-    project_dir: str, *, track: Callable[[Sequence[str]], Iterable[str]] = iter, seen: Seen | None = None
-) -> Scan:
+def scan(project_dir: str, *, track: Callable[[Sequence[str]], Iterable[str]] = iter) -> Scan:
     """Read all files of a project that changed, by content; those that are gone leave the map.
 
     `track` yields the paths and shows how far it is, as `rich.progress.track` does.
     """
-    reading = _Reading(project_dir, seen or Seen())
+    reading = _Reading(project_dir, Seen())
     paths = _mapped(reading.tree, sources.source_files(project_dir))
     return reading.read_all(paths, is_whole=True, track=track)
 
