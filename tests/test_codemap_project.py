@@ -258,6 +258,15 @@ def test_one_endless_expression_does_not_cost_the_file(tmp_path: Path) -> None:
     assert ("main.h", "main.g") in pairs(found)
 
 
+def test_an_endless_lambda_does_not_cost_the_project(tmp_path: Path) -> None:
+    """Its scope is left out with it, and what comes after it has its own."""
+    endless = f"endless = lambda: {' + '.join(['g()'] * 1_100)}\n"
+
+    found = project(tmp_path, main=f"def g(): ...\n{endless}def h():\n    g()\n")
+
+    assert ("main.h", "main.g") in pairs(found)
+
+
 def test_annotation_without_arguments_does_not_cost_the_project(tmp_path: Path) -> None:
     """`list[()]` says nothing; the other calls of the function are found."""
     found = project(tmp_path, main="def f(x: list[()], y: dict[()]): g()\ndef g(): pass\n")

@@ -143,6 +143,17 @@ def test_files_come_and_go(shop: Path) -> None:
     assert ("shop/till.py", "Till.close", "shop/till.py", "Till.total") not in pairs
 
 
+def test_a_folder_may_be_a_package_without_a_file_that_says_so(shop: Path) -> None:
+    """What imports a module of one is renewed like all others."""
+    (shop / "parts").mkdir()
+    (shop / "parts/bolt.py").write_text("def turn(): ...\n")
+    (shop / "shop/more.py").write_text("import parts.bolt\n\n\ndef more(): parts.bolt.turn()\n")
+    refreshed(shop)
+    (shop / "shop/more.py").write_text("import parts.bolt\n\n\ndef again(): parts.bolt.turn()\n")
+
+    assert ("shop/more.py", "again", "parts/bolt.py", "turn") in refreshed(shop)
+
+
 def test_what_another_process_resolved_is_resolved_whole(shop: Path) -> None:
     """The stored calls may be others than this process left: it does not go by what it kept."""
     call_edges.delete_edges([each.pk for each in call_edges.known_edges(str(shop))])

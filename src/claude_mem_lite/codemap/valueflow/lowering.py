@@ -36,9 +36,12 @@ class StatementLowering(ExpressionLowering):
             handler = _DO.get(type(node))
             if handler is None or node in replaced:
                 continue
+            outside, made = self.open, len(self.scopes)
             try:
                 statement = handler(self, node)
             except RecursionError:
+                self.open = outside
+                del self.scopes[made:]
                 continue
             if statement is not None:
                 found.append(statement)

@@ -148,7 +148,7 @@ class Modules:
         order: list[Module] = []
         for start in self:
             stack: list[tuple[Module, list[Module]]] = []
-            if start.name not in seen:
+            if start.name not in seen and start.units:
                 seen.add(start.name)
                 stack.append((start, self._imports_of(start)))
             while stack:
