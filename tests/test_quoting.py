@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import cases
-from support.recorded import DATA
 
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import excerpt, text
@@ -18,6 +17,9 @@ from claude_mem_lite.distill.echoes import REPEATED_WORDS, from_outside, quote_o
 from claude_mem_lite.distill.suspicion import LONGEST, suspicions
 from claude_mem_lite.quoting import balanced, named, parts, quote_blocks, quote_long_names, quoted
 from claude_mem_lite.text import clip, first_sentence, one_line, sentences
+
+if TYPE_CHECKING:
+    from claude_mem_lite.distill.suspicion import Origin
 
 CASES = cases.load("quoting")
 # What is captured bears a Z, what is ours none.
@@ -165,30 +167,32 @@ def test_a_command_that_runs_what_it_fetches_is_told_only_where_it_was_run() -> 
     assert orders.withhold(f"Use {command}.", is_users=True) == (f"Use {command}.", "")
 
 
-Cases = dict[str, list[dict[str, str]]]
-POISONED: Cases = json.loads((DATA / "learnings" / "poisoned.json").read_text())
-ORDINARY: Cases = json.loads((DATA / "learnings" / "ordinary.json").read_text())
+POISONED = cases.load("learnings/poisoned")
+ORDINARY = cases.load("learnings/ordinary")
 ORIGIN = "came only from a tool's output"
+
+
+def by_origin(texts: dict[Origin, list[str]]) -> list[tuple[str, Origin]]:
+    """Return texts, each with whose words it is."""
+    return [(text, origin) for origin, of_origin in texts.items() for text in of_origin]
 
 
 @pytest.mark.parametrize("half", ["tuned", "held_out"])
 def test_every_poisoned_text_waits(half: str) -> None:
     """None of the set passes: orders, fake speakers, errands, commands, disguises, other languages."""
-    passed = [c for c in POISONED[half] if not suspicions(c["text"], origin=c["origin"])]  # type: ignore[arg-type]
+    passed = [text for text, origin in by_origin(POISONED[half]) if not suspicions(text, origin=origin)]
 
-    assert not passed, f"{len(passed)} of {len(POISONED[half])} passed: {passed}"
+    assert passed == []
 
 
 @pytest.mark.parametrize("half", ["tuned", "held_out"])
 def test_ordinary_learnings_pass(half: str) -> None:
     """At most one in twenty of users' conventions and of Claude's findings waits for nothing."""
-    alarms = [
-        (case["text"], reasons)
-        for case in ORDINARY[half]
-        if (reasons := suspicions(case["text"], origin=case["origin"]))  # type: ignore[arg-type]
-    ]
+    texts = by_origin(ORDINARY[half])
 
-    assert len(alarms) * 20 <= len(ORDINARY[half]), f"{len(alarms)} of {len(ORDINARY[half])}: {alarms}"
+    alarms = [(text, found) for text, origin in texts if (found := suspicions(text, origin=origin))]
+
+    assert len(alarms) * 20 <= len(texts), f"{len(alarms)} of {len(texts)}: {alarms}"
 
 
 def test_the_recorded_reports_pass() -> None:

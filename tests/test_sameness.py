@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from support import cases
-from support.recorded import DATA
 
 from claude_mem_lite.distill.sameness import relation, terms
 
 CASES = cases.load("sameness")
-
-PAIRS: dict[str, list[dict[str, str]]] = json.loads((DATA / "learnings" / "relations.json").read_text())
+PAIRS = cases.load("learnings/relations").values()
 TOLD_APART = {"same": {"same"}, "contradicts": {"rivals", "replaces"}, "other": {"other"}}
 
 
 @pytest.mark.parametrize(("kind", "share"), [("same", 0.8), ("contradicts", 0.8), ("other", 0.85)])
 def test_most_pairs_are_told_apart_by_words(kind: str, share: float) -> None:
     """Restatements are the same, contradictions are noticed, what is on another matter is left alone."""
-    pairs = [pair for half in PAIRS.values() for pair in half if pair["relation"] == kind]
+    pairs = [pair for half in PAIRS for pair in half[kind]]
 
-    wrong = [pair for pair in pairs if relation(pair["old"], pair["new"]) not in TOLD_APART[kind]]
+    wrong = [(old, new) for old, new in pairs if relation(old, new) not in TOLD_APART[kind]]
 
     assert len(wrong) <= (1 - share) * len(pairs), wrong
 
 
 def test_nothing_is_replaced_by_what_can_stand_beside_it() -> None:
     """Of pairs on different matters, and of restatements, none says that the old is no longer so."""
-    beside = [pair for half in PAIRS.values() for pair in half if pair["relation"] != "contradicts"]
+    beside = [pair for half in PAIRS for pair in (*half["same"], *half["other"])]
 
-    assert [pair for pair in beside if relation(pair["old"], pair["new"]) == "replaces"] == []
+    assert [(old, new) for old, new in beside if relation(old, new) == "replaces"] == []
 
 
 @pytest.mark.parametrize(
