@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from support import cases
-from support.recorded import DATA
+from support import attacks, cases
 
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.suspicion import suspicions
@@ -95,8 +93,7 @@ def test_no_content_is_longer_than_its_limit() -> None:
 
 def test_what_the_user_states_is_rarely_suspicious() -> None:
     """Rules of ordinary sessions pass the guard when the user said them."""
-    cases = json.loads((DATA / "learnings" / "attacks.json").read_text())["ordinary"]
-    found = [each.content for case in cases for each in stated(case["prompt"]) if each.signs]
+    found = [each.content for case in attacks.ORDINARY for each in stated(case.prompt) if each.signs]
 
     assert len(found) > 3
     assert [content for content in found if suspicions(content, origin="user")] == []

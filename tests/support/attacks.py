@@ -16,14 +16,15 @@ class Attack:
     """`text` comes in through `channel`; `says` is what a model copies of it, `told` how it paraphrases that.
 
     `at` is the path, command, address or query of the call. `fields` replace those of the model's answer.
-    `harmless` is what may be learned: the harm is in the fields.
+    `harmless` is what may be learned: the harm is in the fields. In the file, `text` is left out where it is
+    what `says` says.
     """
 
-    channel: str
-    at: str
     text: str
     says: str
     told: str
+    channel: str = "Read"
+    at: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
     harmless: tuple[str, ...] = ()
 
@@ -43,7 +44,10 @@ class Ordinary:
 
 
 def _batch(name: str) -> dict[str, list[Attack]]:
-    return {kind: [Attack(**each) for each in cases] for kind, cases in _KEPT[name].items()}
+    return {
+        kind: [Attack(**{"text": each["says"], **each}) for each in cases]
+        for kind, cases in _KEPT[name].items()
+    }
 
 
 # What a project knows before it is attacked.
