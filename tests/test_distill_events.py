@@ -14,6 +14,8 @@ from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
 from claude_mem_lite.distill.local import fold, is_lookup, observe
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 
+TOLD = cases.load("distill/told")
+
 
 def _event(event_name: str, **payload: Any) -> Capture:
     return Capture(event_name, "", payload, "/shop")
@@ -28,18 +30,21 @@ def test_a_long_prompt_is_clipped() -> None:
     assert 1_000 < len(observation.summary) <= 1_500
 
 
-@pytest.mark.parametrize("case", cases.load("distill/told")["case"], ids=cases.promise)
+@pytest.mark.parametrize("case", TOLD["case"], ids=cases.promise)
 def test_every_event_has_its_words(case: dict[str, Any]) -> None:
-    """Prompts, reports, agents, the web, plans, choices, looks and unknown tools; or a reason for none."""
+    """Prompts, reports, agents, the web, plans, choices, looks and unknown tools."""
     observation = observe(cases.capture(case), prompt=case.get("prompt"))
 
-    if "skipped" in case:
-        assert observation == Skip(case["skipped"])
-    else:
-        assert isinstance(observation, Observation)
-        told = (observation.title, observation.summary, observation.detail)
-        assert told == (case["title"], case["summary"], case.get("detail"))
-        assert list(observation.files_touched) == case.get("files", [])
+    assert isinstance(observation, Observation)
+    told = (observation.title, observation.summary, observation.detail)
+    assert told == (case["title"], case["summary"], case.get("detail"))
+    assert list(observation.files_touched) == case.get("files", [])
+
+
+@pytest.mark.parametrize(("reason", "case"), TOLD["skipped"])
+def test_what_says_nothing_is_skipped_for_a_reason(reason: str, case: dict[str, Any]) -> None:
+    """Consent, the client's own words, progress in a list, looks that found nothing."""
+    assert observe(cases.capture(case)) == Skip(reason)
 
 
 SOURCE = '''\
