@@ -44,6 +44,15 @@ def test_a_session_is_told_by_what_it_came_to_and_left_open(case: dict[str, Any]
         assert [said.text for said in state.statements if not said.is_deed] == case["states"]
 
 
+@pytest.mark.parametrize(("decided", "left"), KNOWN["reasons_and_open_ends"])
+def test_reasons_and_open_ends_are_told_in_many_languages(decided: str, left: str) -> None:
+    """A sentence that gives a reason was decided, one that says so is open."""
+    thread = state_of(rows(("UserPromptSubmit", "Go on"), ("Stop", f"{decided}\n\n{left}"))).thread
+
+    told = {said.label: said.says for said in thread}
+    assert (told["Decided"], told["Said to be open"]) == (decided, left)
+
+
 def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
     """A go-ahead, a question back and a request after a report without a question settle nothing."""
     told = rows(
