@@ -272,11 +272,16 @@ def _patched(path: str, before: str, after: str) -> Capture:
 
 
 def _capture(case: dict[str, Any]) -> Capture:
-    if "after" in case:
-        return _patched(case["path"], case["before"], case["after"])
-    if "content" in case:
-        return _write(case["path"], case["content"], original=case.get("before"))
-    original = None if "is_unknown" in case else case.get("before", MODULE)
+    text = {
+        name: case[name].replace("{module}", MODULE)
+        for name in ("before", "after", "content")
+        if name in case
+    }
+    if "after" in text:
+        return _patched(case["path"], text["before"], text["after"])
+    if "content" in text:
+        return _write(case["path"], text["content"], original=text.get("before"))
+    original = None if "is_unknown" in case else text.get("before", MODULE)
     return _edit(case["path"], case["old"], case["new"], original=original)
 
 
