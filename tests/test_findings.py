@@ -86,10 +86,11 @@ def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, sign
         call("curl http://localhost:9/x", error="curl: (7) Failed to connect to localhost port 9"),
         call("make build"),
         tool("WebFetch", {"url": "http://a.b"}, error="Request failed with status code 404"),
+        tool("Edit", {"file_path": "/p/a"}, error="String to replace not found in file."),
     ],
 )
 def test_code_at_work_and_the_world_outside_are_no_findings(capture: Capture) -> None:
-    """Failed tests and compile errors without a rule pass, and a page that is not there says nothing."""
+    """Failed tests, compile errors without a rule, the client's own errors of edits, a page not there."""
     assert read_calls([capture, call("git status")]).failed == []
 
 
@@ -110,11 +111,6 @@ def test_what_worked_is_the_next_call_that_is_like_it() -> None:
     assert (found.command, found.works) == ("tool run build --fast", "tool run build --slow")
 
 
-def test_what_worked_later_as_it_was_is_no_finding() -> None:
-    """It failed for a reason that passed."""
-    assert read_calls([FAILS, WORKS, call("tool run build --fast")]).failed == []
-
-
 EDIT = tool("Edit", {"file_path": "/p/a.py", "old_string": "a = 1\n", "new_string": "a = 2\n"})
 UNSET = "E   app.errors.Unconfigured: Set the SHELF_URL variable\n1 failed in 0.1s"
 NOT_THERE = "connect: Connection refused by shelf"
@@ -125,10 +121,8 @@ NOT_THERE = "connect: Connection refused by shelf"
     [
         # The same tests pass by another command, and nothing was edited: the command was wrong.
         (["pytest tests/a.py", "SHELF_URL=x pytest tests/a.py"], "SHELF_URL=x pytest tests/a.py"),
-        (
-            ["pytest tests/a.py", "docker compose exec api pytest tests/a.py"],
-            "docker compose exec api pytest tests/a.py",
-        ),
+        # What worked later as it was had failed for a reason that passed.
+        (["shelf load", "shelf load --now", "shelf load"], None),
         # Fewer tests pass, or they pass after an edit: the code is at work.
         (["pytest tests", "pytest tests/a.py"], None),
         (["pytest tests/a.py", EDIT, "SHELF_URL=x pytest tests/a.py"], None),
@@ -300,14 +294,6 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
     assert line == "Run most here: `make check`"
 
 
-def test_learning_twice_stores_a_failure_once(memory: Path) -> None:
-    """A session is learned from at each of its pauses."""
-    session("s1", FAILS, WORKS)
-    learning.learn("s1")
-
-    assert len(findings.known("/p")) == 1
-
-
 def test_forgetting_takes_the_failures_along(memory: Path) -> None:
     """By session, and by a text that a command or its error has."""
     session("s1", FAILS, WORKS)
@@ -380,12 +366,6 @@ def test_a_missing_file_is_a_failure_of_its_own() -> None:
     assert (first.works, second.works) == ("Read(file_path: src/alpha.txt)", "")
 
 
-@pytest.mark.parametrize("name", ["Edit", "Write"])
-def test_the_clients_own_errors_of_edits_are_no_findings(name: str) -> None:
-    """They are the same for every file."""
-    assert error_of(tool(name, {"file_path": "/p/a"}, error="String to replace not found in file.")) is None
-
-
 def test_a_command_cannot_close_its_backticks(memory: Path) -> None:
     """What stands behind them would be nobody's quotation."""
     for name in ("s1", "s2"):
@@ -397,8 +377,9 @@ def test_a_command_cannot_close_its_backticks(memory: Path) -> None:
 
 
 def test_forgetting_what_worked_takes_the_failure_along(memory: Path) -> None:
-    """The call that worked is told in the row of the one that failed."""
+    """The call that worked is told in the row of the one that failed; learning twice stores it once."""
     session("s1", FAILS, WORKS)
+    learning.learn("s1")
     (row,) = findings.known("/p")
 
     with store.transaction():
@@ -452,7 +433,6 @@ PUSHED = call("git push origin HEAD:main --push-option=ticket.skip")
     ("prompt", "is_told"),
     [
         ("push", True),
-        ("ok, commit and push it please", True),
         ("bitte pushen", True),
         ("commit e push", True),
         ("コミットしてpush", True),

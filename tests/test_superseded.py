@@ -425,10 +425,3 @@ def test_what_a_branch_has_is_not_gone_where_another_is_checked_out(
     commit(repository_dir, a="func readBook() {}\n")
     look_at(project)
     assert Superseded(project, branch="main")("`loadBook` reads.", "") == " (`loadBook` is gone)"
-
-
-def test_another_variable_is_no_other_name(memory: Path) -> None:
-    """What stands before the last dot may be called otherwise anywhere."""
-    assert gone(edited("/p/a.go", "id.Pattern\nid.Pattern", "other.Pattern\nother.Pattern")) == [
-        ("id.Pattern", "", "")
-    ]
