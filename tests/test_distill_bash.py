@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 import pytest
-from support import cases
+from support import cases, events
 
 from claude_mem_lite.codemap.diff import Change
 from claude_mem_lite.distill.local import observe, problems
@@ -23,16 +23,12 @@ COMMIT_COMMAND = CASES["commit_command"]
 
 
 def _bash(command: str, stdout: str = "", description: str = "") -> Capture:
-    arguments = {"command": command, "description": description}
-    response = {"stdout": stdout, "stderr": "", "interrupted": False, "isImage": False}
-    payload = {"tool_input": arguments, "tool_response": response, "cwd": "/p"}
-    return Capture("PostToolUse", "Bash", payload, "/p")
+    return cases.of_event(events.ran(command, stdout, description=description), "/p")
 
 
 def _failed(command: str, error: str, description: str = "") -> Capture:
-    arguments = {"command": command, "description": description}
-    payload = {"tool_input": arguments, "error": error, "is_interrupt": False, "cwd": "/p"}
-    return Capture("PostToolUseFailure", "Bash", payload, "/p")
+    given = {"command": command, "description": description}
+    return cases.of_event(events.failed("Bash", given, error), "/p")
 
 
 def _title(capture: Capture) -> str:
@@ -149,9 +145,10 @@ def test_a_look_that_fails_is_no_error() -> None:
 
 def test_an_interrupted_command_is_skipped() -> None:
     """The user stopped it before it said anything."""
-    payload = {"tool_input": {"command": "sleep 99"}, "error": "", "is_interrupt": True}
+    capture = _failed("sleep 99", "")
+    capture.payload["is_interrupt"] = True
 
-    assert observe(Capture("PostToolUseFailure", "Bash", payload, "/p")) == Skip("interrupted by the user")
+    assert observe(capture) == Skip("interrupted by the user")
 
 
 def test_a_script_leaves_its_telling_lines() -> None:
@@ -245,14 +242,14 @@ MODULE: str = KNOWN["module"]
 def _edit(path: str, old: str, new: str, *, original: str | None = MODULE, **more: Any) -> Capture:
     arguments = {"file_path": path, "old_string": old, "new_string": new, "replace_all": False, **more}
     response = {"filePath": path, "originalFile": original, "structuredPatch": []}
-    return Capture("PostToolUse", "Edit", {"tool_input": arguments, "tool_response": response}, "/shop")
+    return cases.of_event(events.tool("Edit", arguments, response))
 
 
 def _write(path: str, content: str, *, original: str | None = None, **response: Any) -> Capture:
     kind = "create" if original is None else "update"
     answer = {"type": kind, "filePath": path, "structuredPatch": [], "originalFile": original, **response}
     arguments = {"file_path": path, "content": content}
-    return Capture("PostToolUse", "Write", {"tool_input": arguments, "tool_response": answer}, "/shop")
+    return cases.of_event(events.tool("Write", arguments, answer))
 
 
 def _patched(path: str, before: str, after: str) -> Capture:
@@ -326,11 +323,8 @@ def test_several_edits_of_a_file_are_one_observation() -> None:
     ]
     arguments = {"file_path": "/shop/prices.py", "edits": edits}
     response = {"filePath": "/shop/prices.py", "originalFile": MODULE}
-    capture = Capture(
-        "PostToolUse", "MultiEdit", {"tool_input": arguments, "tool_response": response}, "/shop"
-    )
 
-    observation = observe(capture)
+    observation = observe(cases.of_event(events.tool("MultiEdit", arguments, response)))
 
     assert isinstance(observation, Observation)
     assert observation.functions_changed == (Change("net", "function", "modified"),)
@@ -345,11 +339,8 @@ def test_a_notebook_cell_is_named() -> None:
         "edit_mode": "replace",
     }
     response = {"old_source": "x = 1", "cell_type": "code", "language": "python", "error": ""}
-    capture = Capture(
-        "PostToolUse", "NotebookEdit", {"tool_input": arguments, "tool_response": response}, "/shop"
-    )
 
-    assert observe(capture) == Observation(
+    assert observe(cases.of_event(events.tool("NotebookEdit", arguments, response))) == Observation(
         title="Edit cell b2 of a.ipynb",
         summary="Edit cell b2 of a.ipynb (code, +1 -1 lines).",
         detail="- x = 1\n+ x = 2",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import cases
+from support import cases, events
 from support.recorded import DATA, restore
 from support.strategies import CAPTURES, EVENTS, GIANTS, TOOLS
 
@@ -25,8 +25,8 @@ sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 from lengthen import lengthened
 
 
-def _tool(tool_name: str, arguments: object, response: object = None) -> Capture:
-    return Capture("PostToolUse", tool_name, {"tool_input": arguments, "tool_response": response}, "/shop")
+def _tool(tool_name: str, arguments: dict[str, Any], response: object = None) -> Capture:
+    return cases.of_event(events.tool(tool_name, arguments, response))
 
 
 def _bash(command: str, stdout: str, description: str = "", **response: Any) -> Capture:
@@ -247,9 +247,7 @@ def history(request: pytest.FixtureRequest) -> tuple[int, list[Capture]]:
     events = list(demo.recorded_events())
     events = lengthened(events, request.param) if request.param > 1 else events
     stored = (json.loads(scrub(json.dumps(event))) for event in events)
-    return request.param, [
-        Capture(event["hook_event_name"], event.get("tool_name", ""), event, demo.PROJECT) for event in stored
-    ]
+    return request.param, [cases.of_event(event, demo.PROJECT) for event in stored]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import cases
+from support import cases, events
 from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
 
 from claude_mem_lite.distill.local import fold, is_lookup, observe
@@ -18,13 +18,9 @@ from claude_mem_lite.distill.observation import Capture, Observation, Skip
 TOLD = cases.load("distill/told")
 
 
-def _event(event_name: str, **payload: Any) -> Capture:
-    return Capture(event_name, "", payload, "/shop")
-
-
 def test_a_long_prompt_is_clipped() -> None:
     """A pasted log doesn't fill the memory."""
-    observation = observe(_event("UserPromptSubmit", prompt="Fix the import. " + "log line\n" * 1_000))
+    observation = observe(cases.of_event(events.prompt("Fix the import. " + "log line\n" * 1_000)))
 
     assert isinstance(observation, Observation)
     assert observation.title == "Fix the import"
@@ -62,12 +58,7 @@ def net(gross: int) -> int:
 
 
 def _tool(tool_name: str, arguments: dict[str, Any], response: object) -> Capture:
-    return Capture(
-        "PostToolUse",
-        tool_name,
-        {"tool_input": arguments, "tool_response": response, "cwd": "/shop"},
-        "/shop",
-    )
+    return cases.of_event(events.tool(tool_name, arguments, response))
 
 
 def _read(path: str, content: str, **file: Any) -> Capture:
@@ -84,8 +75,7 @@ def _read(path: str, content: str, **file: Any) -> Capture:
 
 
 def _missing(path: str) -> Capture:
-    payload = {"tool_input": {"file_path": path}, "error": "File does not exist.", "is_interrupt": False}
-    return Capture("PostToolUseFailure", "Read", payload, "/shop")
+    return cases.of_event(events.failed("Read", {"file_path": path}, "File does not exist."))
 
 
 def _grep(pattern: str, *names: str, content: str = "") -> Capture:
@@ -94,7 +84,7 @@ def _grep(pattern: str, *names: str, content: str = "") -> Capture:
 
 
 def _bash(command: str, description: str, stdout: str) -> Capture:
-    return _tool("Bash", {"command": command, "description": description}, {"stdout": stdout, "stderr": ""})
+    return cases.of_event(events.ran(command, stdout, description=description))
 
 
 def test_many_looks_become_one_observation() -> None:
@@ -177,7 +167,7 @@ def test_a_fold_of_nothing_is_skipped(captures: list[Capture]) -> None:
         (_bash("cat a > b", "", ""), False),
         (_tool("Write", {}, {}), False),
         (_tool("Bash", {}, {}), False),
-        (Capture("UserPromptSubmit", "", {}, "/shop"), False),
+        (cases.of_event(events.prompt("")), False),
     ],
 )
 def test_is_lookup_tells_what_may_be_folded(capture: Capture, looks: bool) -> None:  # noqa: FBT001 - a column of the table

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import cases
+from support import cases, events
 from support.blocks import hook, told_in_time
 from support.databases import work_on
 from support.web import get
@@ -35,23 +35,18 @@ if TYPE_CHECKING:
 
 def call(command: str, *, error: str = "", output: str = "done") -> Capture:
     """Return a command that worked, or one that failed with an error."""
-    given = {"tool_input": {"command": command}}
-    if error:
-        return Capture("PostToolUseFailure", "Bash", {**given, "error": f"Exit code 1\n{error}"}, "/p")
-    return Capture("PostToolUse", "Bash", {**given, "tool_response": {"stdout": output, "stderr": ""}}, "/p")
+    return cases.of_event(events.ran(command, output, error=error, description=""), "/p")
 
 
 def tool(name: str, given: dict[str, Any], *, error: str = "") -> Capture:
     """Return a call of another tool."""
-    if error:
-        return Capture("PostToolUseFailure", name, {"tool_input": given, "error": error}, "/p")
-    return Capture("PostToolUse", name, {"tool_input": given, "tool_response": "fine"}, "/p")
+    event = events.failed(name, given, error) if error else events.tool(name, given, "fine")
+    return cases.of_event(event, "/p")
 
 
 def happen(capture: Capture, *, session: str) -> None:
     """Have an event of project /p recorded."""
-    event = {"session_id": session, "hook_event_name": capture.event_name, "tool_name": capture.tool_name}
-    work_on(inbox.append(json.dumps({**event, **capture.payload}), "/p"))
+    work_on(inbox.append(json.dumps({**capture.payload, "session_id": session}), "/p"))
 
 
 def session(name: str, *calls: Capture) -> None:
@@ -167,12 +162,7 @@ def test_a_long_title_does_not_hide_what_made_a_call_work() -> None:
 
 def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
     """`timeout 5 server` is to end so."""
-    ended = Capture(
-        "PostToolUseFailure",
-        "Bash",
-        {"tool_input": {"command": "timeout 5 shelf serve"}, "error": "Exit code 124\nready"},
-        "/p",
-    )
+    ended = tool("Bash", {"command": "timeout 5 shelf serve"}, error="Exit code 124\nready")
 
     assert read_calls([ended]).failed == []
     assert (
@@ -185,12 +175,7 @@ def test_a_linters_rule_is_settled_by_the_comment_that_names_it() -> None:
     """Other edits between the two runs are the code's own."""
     lint = call("make lint", error="a.go:1:2: error is not nil but it returns nil (nilerr)")
     new = "x := 1\nreturn nil //nolint:nilerr // the file may be missing\n"
-    edit = Capture(
-        "PostToolUse", "Edit",
-        {"tool_input": {"file_path": "/p/a.go", "old_string": "return nil\n", "new_string": new},
-         "tool_response": {"filePath": "/p/a.go", "originalFile": "return nil\n"}},
-        "/p",
-    )  # fmt: skip
+    edit = cases.of_event(events.edited("/p/a.go", "return nil\n", new), "/p")
 
     (found,) = read_calls([lint, edit, call("make lint")]).failed
 
@@ -237,8 +222,8 @@ def test_a_failure_with_a_cure_is_told_with_it(memory: Path) -> None:
     for name in ("s1", "s2"):
         session(name, FAILS, WORKS)
     report = "`a.py` writes cents. `b.py` reads `a.py`. `c.py` is gone, because `b.py` does it."
-    asked = Capture("UserPromptSubmit", "", {"prompt": "Write the cents"}, "/p")
-    session("s3", asked, FAILS, Capture("Stop", "", {"last_assistant_message": report}, "/p"))
+    asked, told = cases.of_event(events.prompt("Write the cents")), cases.of_event(events.stop(report))
+    session("s3", asked, FAILS, told)
 
     block = builder.build("/p", session_id="new").text
 
@@ -322,7 +307,7 @@ def test_the_command_lists_them(memory: Path) -> None:
 def test_a_command_that_fails_as_before_is_answered_once(web_and_consumer: Path) -> None:
     """With what worked then; in the session that found it out, and for another failure, with nothing."""
     session("s1", FAILS, WORKS)
-    event = {"tool_name": "Bash", **FAILS.payload}
+    event = {name: each for name, each in FAILS.payload.items() if name != "hook_event_name"}
 
     told = told_in_time("--slow", "post_tool_use", "PostToolUseFailure", **event)
     again = hook("post_tool_use", "PostToolUseFailure", **event)

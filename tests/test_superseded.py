@@ -12,7 +12,7 @@ from support import cases
 from support.code import git
 from support.commands import command
 from support.databases import change, observe, session_row, work_on
-from support.events import edited, stop
+from support.events import edited, ran, stop, tool
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
@@ -20,7 +20,6 @@ from claude_mem_lite.context import builder
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.local.versions import edit_of
 from claude_mem_lite.distill.looks import look_at
-from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
 from claude_mem_lite.forget.marking import mark
@@ -44,7 +43,7 @@ def take_in(
 
 def taken_from(event: dict[str, Any]) -> tuple[list[Retired], list[tuple[str, str]]] | None:
     """Return what an event took out of the code, and what it put in."""
-    capture = Capture("PostToolUse", event["tool_name"], event, "/p")
+    capture = cases.of_event(event, "/p")
     return taken_out(capture, edit_of(capture))
 
 
@@ -71,9 +70,7 @@ def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: 
 )
 def test_a_command_says_which_files_it_took_away(command: str, expected: list[Any]) -> None:
     """By their names, where these are names of files."""
-    event = {"tool_name": "Bash", "tool_input": {"command": command}}
-
-    assert gone(event) == expected
+    assert gone(ran(command)) == expected
 
 
 def test_a_definition_that_is_removed_is_gone_at_once() -> None:
@@ -154,8 +151,7 @@ def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir:
     for path, row_id in (("src/notify.go", "a" * 32), ("src/relay.go", "b" * 32)):
         observe(row_id, "Edit", f"Edited {path}", **project)
         change("run", "new", row_id, file_path=path, **project)
-    removal = {"tool_name": "Bash", "tool_input": {"command": "git rm src/notify.go"}}
-    take_in({"hook_event_name": "PostToolUse", **removal}, session_id="s2", **project)
+    take_in(ran("git rm src/notify.go"), session_id="s2", **project)
     commit(repository_dir, relay="package a\n")
     look_at(project["project_dir"])
 
@@ -168,14 +164,10 @@ def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir:
 def test_a_migration_with_another_number_is_told_by_that(memory: Path, repository_dir: Path) -> None:
     """Neither its old file nor its old name stands for it."""
     project = {"project_dir": str(repository_dir)}
-    written = {
-        "tool_name": "Write",
-        "tool_input": {"file_path": f"{repository_dir}/0006_hooks.go", "content": "x"},
-    }
-    take_in({"hook_event_name": "PostToolUse", **written}, session_id="s1", **project)
+    written = tool("Write", {"file_path": f"{repository_dir}/0006_hooks.go", "content": "x"}, {})
+    take_in(written, session_id="s1", **project)
     take_in(stop("`0006_hooks` adds the table of hooks to the shelf."), session_id="s1", **project)
-    moved = {"tool_name": "Bash", "tool_input": {"command": "git mv 0006_hooks.go 0008_hooks.go"}}
-    take_in({"hook_event_name": "PostToolUse", **moved}, session_id="s1", **project)
+    take_in(ran("git mv 0006_hooks.go 0008_hooks.go"), session_id="s1", **project)
     summarize_session("s1")
     (repository_dir / "0008_hooks.go").write_text("package a\n")
     commit(repository_dir)

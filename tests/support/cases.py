@@ -6,6 +6,7 @@ import tomllib
 from typing import Any
 
 from claude_mem_lite.distill.observation import Capture
+from support.events import Event
 from support.recorded import DATA
 
 
@@ -23,6 +24,11 @@ def capture(case: dict[str, Any]) -> Capture:
     if "error" in case:
         return Capture("PostToolUseFailure", case["tool"], fields | {"error": case["error"]}, "/shop")
     return Capture("PostToolUse", case["tool"], fields | {"tool_response": case.get("response")}, "/shop")
+
+
+def of_event(event: Event, project_dir: str = "/shop") -> Capture:
+    """Return the capture of an event as a hook is sent it."""
+    return Capture(event["hook_event_name"], event.get("tool_name", ""), event, project_dir)
 
 
 def promise(case: dict[str, Any]) -> str:
