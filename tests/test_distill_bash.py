@@ -269,16 +269,14 @@ def _patched(path: str, before: str, after: str) -> Capture:
 
 
 def _capture(case: dict[str, Any]) -> Capture:
-    text = {
-        name: case[name].replace("{module}", MODULE)
-        for name in ("before", "after", "content")
-        if name in case
-    }
-    if "after" in text:
-        return _patched(case["path"], text["before"], text["after"])
-    if "content" in text:
-        return _write(case["path"], text["content"], original=text.get("before"))
-    original = None if "is_unknown" in case else text.get("before", MODULE)
+    if "diff" in case:
+        lines = case["diff"].splitlines(keepends=True)
+        versions = ["".join(line[1:] or line for line in lines if line[0] in f"{sign} \n") for sign in "-+"]
+        return _patched(case["path"], *versions)
+    before = case["before"].replace("{module}", MODULE) if "before" in case else None
+    if "content" in case:
+        return _write(case["path"], case["content"].replace("{module}", MODULE), original=before)
+    original = None if "is_unknown" in case else before or MODULE
     return _edit(case["path"], case["old"], case["new"], original=original)
 
 
