@@ -225,59 +225,22 @@ def repository_dir(tmp_path: Path) -> Path:
     return tmp_path / "p"
 
 
-def test_what_somebody_else_takes_out_is_gone(memory: Path, repository_dir: Path) -> None:
-    """A name that was stated, and was in the tree, goes with a commit; one that never was in it does not."""
-    commit(repository_dir, a="func loadBook() {}\nfunc saveBook() {}\n")
-    end_session(repository_dir, "`loadBook` reads a book and `saveBook` writes it. `sendBook` will send it.")
-    commit(repository_dir, a="func saveBook() {}\n")
-    look_at(str(repository_dir))
+@pytest.mark.parametrize("case", CASES["gone"])
+def test_what_the_work_tree_has_no_more_is_told_as_gone(
+    memory: Path, repository_dir: Path, case: list[Any]
+) -> None:
+    """What a session stated is looked for in the tree, before and after another commit."""
+    (before, report, now, expected), project = case, str(repository_dir)
+    commit(repository_dir, **before)
+    end_session(repository_dir, report)
+    stands = Superseded(project)(report, "")
+    for name in before.keys() - now.keys():
+        (repository_dir / f"{name}.go").unlink()
+    commit(repository_dir, **now)
+    look_at(project)
 
-    told = Superseded(str(repository_dir))
-
-    assert told("`loadBook` reads, `saveBook` writes, `sendBook` sends.", "") == " (`loadBook` is gone)"
-    assert "`loadBook` is gone" in builder.build(str(repository_dir), session_id="s2").text
-
-
-@pytest.mark.parametrize(
-    ("now", "expected"),
-    [
-        ("x := shelf.OpenBook()\n", " (`store.OpenBook` → `shelf.OpenBook`)"),
-        ("x := readBook()\n", " (`store.OpenBook` is gone; `OpenBook` is gone)"),
-        ("func OpenBook() {}\n", ""),  # its last caller has gone, or it is called otherwise
-        ("x := shelf.OpenBook()\ny := rack.OpenBook()\n", ""),
-        ("x := app.store.OpenBook()\n", ""),
-        ("x := st.OpenBook()\n", ""),  # a variable, which may be called otherwise
-    ],
-)
-def test_a_name_with_dots_moves(memory: Path, repository_dir: Path, now: str, expected: str) -> None:
-    """What has the same last part behind one other word is the replacement; in doubt nothing is said."""
-    commit(repository_dir, a="x := store.OpenBook()\n")
-    end_session(repository_dir, "`store.OpenBook` finds a book on disk.")
-    commit(repository_dir, a=now)
-    look_at(str(repository_dir))
-
-    assert Superseded(str(repository_dir))("`store.OpenBook` finds it.", "") == expected
-
-
-def test_a_file_that_was_stated_is_gone_by_its_name(memory: Path, repository_dir: Path) -> None:
-    """Another file with the same ending takes nobody's place."""
-    commit(repository_dir, loading="package a\n", saving="package a\n")
-    end_session(repository_dir, "The books are read in `loading.go` and written in `saving.go`.")
-    (repository_dir / "loading.go").unlink()
-    commit(repository_dir)
-    look_at(str(repository_dir))
-
-    told = Superseded(str(repository_dir))
-
-    assert told("See `loading.go` and `saving.go`.", "") == " (`loading.go` is gone)"
-
-
-def test_a_word_with_a_hyphen_is_no_name(memory: Path, repository_dir: Path) -> None:
-    """A comment that is put in other words takes nothing out of the code."""
-    commit(repository_dir, a="// a read-only book\n")
-    end_session(repository_dir, "The book is read-only for everybody who borrows it.")
-
-    assert list(models.RetiredName.select()) == []
+    assert (stands, Superseded(project)(report, "")) == ("", expected)
+    assert expected.strip(" ()").partition(";")[0] in builder.build(project, session_id="s2").text
 
 
 def test_a_word_that_an_edit_took_out_is_gone_only_as_code(memory: Path, repository_dir: Path) -> None:
@@ -342,19 +305,6 @@ def test_the_users_git_settings_change_no_look(memory: Path, repository_dir: Pat
 
     assert found is not None
     assert {"loadBook", "a.go", ".go"} <= found
-
-
-def test_quoted_code_that_is_gone_is_told_as_gone(memory: Path, repository_dir: Path) -> None:
-    """What a report quotes is looked for as it is written; what the tree never had says nothing."""
-    commit(repository_dir, a="job(retry: 1)\n")
-    end_session(repository_dir, "The job has `retry: 1`. Not `retry: 9`, nor `job()`, nor `make all`.")
-    stands = Superseded(str(repository_dir))("The job has `retry: 1`.", "")
-    commit(repository_dir, a="job(retry: 3)\n")
-    look_at(str(repository_dir))
-
-    told = Superseded(str(repository_dir))("The job has `retry: 1`, not `retry: 9`.", "")
-
-    assert (stands, told) == ("", " (`retry: 1` is gone)")
 
 
 def test_what_is_gone_cannot_leave_the_block(memory: Path, repository_dir: Path) -> None:
