@@ -289,20 +289,10 @@ def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        "a ",
-        "never ",
-        "` ",
-        "never a, ",
-        "git push ",
-        "--x ",
-        "a/b ",
-        "instead of ",
-        '"',
-        "总是",
-        "TODO ",
+        "a ", "never ", "` ", "never a, ", "git push ", "--x ", "a/b ", "instead of ", '"', "总是", "TODO ",
         "# ",
     ],
-)
+)  # fmt: skip
 def test_hostile_rules_are_read_in_time(unit: str) -> None:
     """Whatever a rule of 300 characters repeats, it comes to a guard or to none."""
     guard = derive((unit * 300)[:300], Seen.of([]))
