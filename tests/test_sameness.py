@@ -49,16 +49,6 @@ def test_only_who_says_so_replaces(old: str, new: str, expected: str) -> None:
     assert relation(old, new) == expected
 
 
-def test_a_cosine_joins_other_words_but_not_a_denial() -> None:
-    """Near in meaning is the same; a text that forbids is none of that, nor one of another name."""
-    assert relation("Keep PRs small", "Short pull requests please", 0.92) == "same"
-    assert relation("Keep PRs small", "Short pull requests please", 0.85) == "again"
-    assert relation("Keep PRs small", "Short pull requests please", 0.39) == "other"
-    assert relation("Cached answers are fine", "Never serve stale responses", 0.92) == "again"
-    assert relation("Cached answers are fine", "No longer serve cached answers", 0.2) == "other"
-    assert relation("parse_amount is in journal.py", "format_amount is in money.py", 0.92) == "again"
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -74,29 +64,17 @@ def test_who_is_on_one_matter_may_tell_it_otherwise(old: str, new: str) -> None:
     assert relation(old, old.replace("S", "s") + " as well", 0.55) in {"same", "again"}
 
 
-def test_who_speaks_against_it_is_asked_about_from_further_away() -> None:
-    """A word in common and a denial are enough at a cosine at which nothing else is."""
-    assert relation("panics are fine in the parser", "no panics in the lexer, return errors", 0.37) == "near"
-    assert relation("panics are fine in the parser", "report panics with a code", 0.37) == "other"
-    assert relation("panics are fine in the parser", "no exceptions from today", 0.37) == "other"
+@pytest.mark.parametrize(("old", "new", "cosine", "expected"), CASES["by_cosine"])
+def test_a_cosine_joins_other_words_but_not_a_denial(
+    old: str, new: str, cosine: float, expected: str
+) -> None:
+    """Near in meaning is the same; a text that forbids is none of that, nor one of another name."""
+    assert relation(old, new, cosine) == expected
 
 
-def test_a_limit_is_no_denial() -> None:
-    """Who says "no more than" turns nothing down."""
-    assert (
-        relation("functions stay short, no more than 40 lines", "split functions of many lines", 0.6)
-        == "again"
-    )
-
-
-def test_a_word_that_is_code_tells_of_a_matter() -> None:
-    """What says nothing of any matter says something between backticks."""
-    assert terms("never use any") == []
-    assert terms("never use `any`") == ["any"]
-
-
-def test_terms_of_a_script_without_spaces_are_pairs_of_characters() -> None:
-    """So two sentences share terms without a dictionary."""
+def test_terms_are_words_that_tell_of_a_matter_and_pairs_of_characters() -> None:
+    """A common word tells of one between backticks; a script without spaces needs no dictionary."""
+    assert (terms("never use any"), terms("never use `any`")) == ([], ["any"])
     assert terms("测试数据库") == ["测试", "试数", "数据", "据库"]
 
 
