@@ -11,15 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import cases
 from support.installed import OURS, files
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
-
-CASES = cases.load("install")
-
 
 USERS = {"hooks": [{"type": "command", "command": "notify-send 'über'", "timeout": 5}]}
 
@@ -71,12 +67,40 @@ def test_install_merges_with_what_is_there(
     )
 
 
-LAYOUTS = CASES["layouts"]
+NAMES_OUR_FOLDER = json.dumps(
+    {
+        "permissions": {"allow": ["Read(/x/claude_mem_lite/hooks/post_tool_use.py)"]},
+        "hooks": {
+            "PostToolUse": [
+                {
+                    "matcher": "-I -S /x/claude_mem_lite/hooks/post_tool_use.py",
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": f"{program} src/claude_mem_lite/hooks/post_tool_use.py",
+                        }
+                        for program in ("ruff check", "python")
+                    ],
+                }
+            ]
+        },
+    },
+    indent=2,
+)
 
 
-@pytest.mark.parametrize("before", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize(
+    "before",
+    [
+        "{}\n",
+        '\n {\t"model"\n:"\\u00e9é"  ,\r\n "hooks" :{"Setup":[\n]  }} ',
+        '{"hooks": 1, "hooks": {"Stop": "x", "Stop": [{"hooks": 1, "hooks": []}]}}',
+        NAMES_OUR_FOLDER,
+    ],
+    ids=["empty", "odd spaces", "doubled keys", "our name elsewhere"],
+)
 def test_uninstall_undoes_install(claude: Path, claude_settings: Path, before: str) -> None:
-    """Whatever the layout: a second install writes nothing, and without ours the bytes are as before."""
+    """A second install writes nothing, and without ours the bytes are as before."""
     claude_settings.write_bytes(before.encode())
     install.install()
     value, written = json.loads(claude_settings.read_bytes()), claude_settings.stat()
@@ -106,13 +130,13 @@ def test_uninstall_without_notes_takes_what_would_be_empty(claude_settings: Path
 def test_uninstall_changes_nothing_when_nothing_is_installed(claude: Path, claude_settings: Path) -> None:
     """Hooks of the user's own, though they name our folder, are not ours; and no file appears."""
     without_file = install.registered_events(), install.uninstall(), files(claude)
-    claude_settings.write_text(LAYOUTS["our name elsewhere"])
+    claude_settings.write_text(NAMES_OUR_FOLDER)
 
     found, removed = install.registered_events(), install.uninstall()
 
     assert without_file == ({}, False, {})
     assert (found, removed) == ({}, False)
-    assert files(claude) == {"settings.json": LAYOUTS["our name elsewhere"].encode()}
+    assert files(claude) == {"settings.json": NAMES_OUR_FOLDER.encode()}
 
 
 def test_install_keeps_a_registration_that_the_user_moved(claude_settings: Path) -> None:
