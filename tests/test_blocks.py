@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -230,26 +230,11 @@ def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
 def test_a_hanging_web_process_costs_its_time_only(memory: Path) -> None:
     """Somebody listens and never answers: the start falls back, prompts and files go without."""
     remember()
-    script = """
-import socket, sys, time
-listener = socket.socket(socket.AF_UNIX)
-listener.bind(sys.argv[1])
-listener.listen()
-print(flush=True)
-time.sleep(60)
-"""
-    silent = subprocess.Popen(
-        [sys.executable, "-c", script, str(memory / "worker.sock")], stdout=subprocess.PIPE
-    )
-    assert silent.stdout is not None
-    silent.stdout.readline()
-    try:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(memory / "worker.sock"))
+        silent.listen()
         assert hook("user_prompt_submit", "UserPromptSubmit", prompt="Why the largest remainder?") == ""
         assert "Made amounts exact." in hook("session_start", "SessionStart", source="startup")
-    finally:
-        silent.kill()
-        silent.wait()
-        silent.stdout.close()
 
 
 def test_recall_has_a_bound_for_the_session(memory: Path) -> None:

@@ -96,7 +96,8 @@ def test_append_goes_to_the_spool_when_the_queue_is_unusable(home: Path, content
 
 
 def test_take_in_spool_sets_a_broken_file_aside(home: Path) -> None:
-    """A spool file that holds no event stays, renamed, and does not stop the others."""
+    """A spool file that holds no event stays, renamed, a folder as it is; neither stops the others."""
+    (home / "spool" / "0-a-folder").mkdir()
     (home / "spool" / "0-broken").write_bytes(b"half a fi")
     (home / "spool" / "1-no-json").write_bytes(b"id\x00when\x00/p\x00{")
     (home / "spool" / "2-whole").write_bytes(b'id\x00when\x00/p\x00{"session_id": "a"}')
@@ -105,7 +106,9 @@ def test_take_in_spool_sets_a_broken_file_aside(home: Path) -> None:
 
     assert taken == 1
     assert rows("SELECT id, created_at, session_id FROM pending_queue") == [("id", "when", "a")]
-    assert sorted(path.name for path in (home / "spool").iterdir()) == ["0-broken.bad", "1-no-json.bad"]
+    assert sorted(path.name for path in (home / "spool").iterdir()) == [
+        "0-a-folder", "0-broken.bad", "1-no-json.bad",
+    ]  # fmt: skip
 
 
 def test_requeue_gives_a_message_to_each_unfinished_row_without_one(home: Path) -> None:
@@ -148,14 +151,6 @@ def test_utc_now_sorts_as_text() -> None:
 def test_priority_tells_looking_from_changing(tool_name: str, command: str, expected: str) -> None:
     """A call that may change something is high, one that only looks is low."""
     assert priority.priority(tool_name, command) == expected
-
-
-def test_what_cannot_be_taken_in_holds_up_nothing(home: Path) -> None:
-    """A folder in the spool is passed over, and the files beside it are taken in."""
-    (home / "spool" / "0-folder").mkdir()
-    (home / "spool" / "1-file").write_bytes(b'id\x00when\x00/p\x00{"session_id": "a"}')
-
-    assert backlog.take_in_spool() == 1
 
 
 @pytest.mark.parametrize(

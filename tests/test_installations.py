@@ -106,7 +106,7 @@ def test_up_after_an_upgrade_replaces_what_is_old(running: set[int], other: Inst
     new, after = pids(), health()
     older = claude_mem("up")
     installed.claim()
-    hook = claude_mem_as_hook()
+    hook = up_as_hook()
 
     assert (before["status"], after["status"]) == ("ok", "newer")
     assert (replaced.returncode, replaced.stderr) == (0, "")
@@ -120,11 +120,9 @@ def test_up_after_an_upgrade_replaces_what_is_old(running: set[int], other: Inst
     assert pids() == new
 
 
-def claude_mem_as_hook() -> int:
+def up_as_hook() -> int:
     """Run `up` as this installation's hook does; return its status."""
-    command = [sys.executable, "-I", "-m", "claude_mem_lite.cli", "up", "--quiet"]
-    environment = {**os.environ, keys.STARTED_BY: "hook"}
-    return subprocess.run(command, capture_output=True, check=False, env=environment).returncode
+    return claude_mem("up", "--quiet", **{keys.STARTED_BY: "hook"}).returncode
 
 
 def test_equal_code_in_two_environments_is_left_alone(running: set[int], other: Installation) -> None:
@@ -148,7 +146,7 @@ def test_what_the_user_did_last_wins_over_hooks(running: set[int], other: Instal
     other.start_session()
     after_install = health()["status"]
     mine = pids()
-    assert claude_mem_as_hook() == 0
+    assert up_as_hook() == 0
     after_my_hook = pids()
     assert claude_mem("up").returncode == 0
 

@@ -126,17 +126,11 @@ def test_two_data_directories_do_not_meet(home: Path, tmp_path: Path) -> None:
     try:
         for folder in (home, other):
             folder.mkdir(exist_ok=True)
-            done = subprocess.run(
-                [sys.executable, "-m", "claude_mem_lite.cli", "up", "-q"],
-                env={**os.environ, "CLAUDE_MEM_HOME": str(folder)}, check=False, capture_output=True,
-            )  # fmt: skip
+            done = claude_mem("up", "-q", CLAUDE_MEM_HOME=str(folder))
             assert done.returncode == 0, done.stderr
         pids = {program.pid for program in process_states.programs()}
 
-        subprocess.run(
-            [sys.executable, "-m", "claude_mem_lite.cli", "down", "-q"],
-            env={**os.environ, "CLAUDE_MEM_HOME": str(other)}, check=True,
-        )  # fmt: skip
+        assert claude_mem("down", "-q", CLAUDE_MEM_HOME=str(other)).returncode == 0
 
         assert pids == {program.pid for program in process_states.programs()}
         assert all(program.state == "RUNNING" for program in process_states.programs())

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from claude_mem_lite.kinds import Kind
 from claude_mem_lite.search import lance, nearest, vectors
 from claude_mem_lite.search.nearest import View, Views
 from claude_mem_lite.search.vectors import Vectors
@@ -31,9 +30,11 @@ for row in sys.argv[1:]:
 _SECONDS = itertools.count(step=2.0)
 
 
-def look(views: Views, kind: Kind, project_dir: str | None) -> View | None:
+def look(views: Views, project_dir: str | None = "/p") -> View:
     """Return a view as it is now: it looks again at most once a second."""
-    return views.get(kind, project_dir, now=next(_SECONDS))
+    view = views.get("observation", project_dir, now=next(_SECONDS))
+    assert view is not None
+    return view
 
 
 def vector(seed: int) -> np.ndarray:
@@ -53,9 +54,8 @@ def write_elsewhere(*rows: str) -> None:
     subprocess.run([sys.executable, "-I", "-c", WRITER, *rows], check=True, timeout=60)
 
 
-def nearest_ids(view: View | None, seed: int, limit: int = 3) -> list[str]:
+def nearest_ids(view: View, seed: int, limit: int = 3) -> list[str]:
     """Return the ids nearest to a direction."""
-    assert view is not None
     return list(view.nearest(vector(seed), limit=limit))
 
 
@@ -78,7 +78,7 @@ def views(writer: Vectors) -> Views:
 
 def seen(views: Views, project_dir: str | None = "/p") -> dict[str, int]:
     """Return each id of a project with the seed of its vector, as a view has it."""
-    view = look(views, "observation", project_dir)
+    view = views.get("observation", project_dir, now=next(_SECONDS))
     if view is None:
         return {}
     found = view.nearest(vector(0), limit=1_000)
@@ -91,9 +91,8 @@ def test_a_view_is_the_rows_of_its_project(writer: Vectors, views: Views) -> Non
     """Nearest first, within some ids, with their mean; another project and no project have theirs."""
     write(writer, ("d", "/q", 4))
 
-    here, there, everywhere = (look(views, "observation", project) for project in ("/p", "/q", None))
+    here, there, everywhere = (look(views, project) for project in ("/p", "/q", None))
 
-    assert here is not None
     assert nearest_ids(here, 2, limit=1) == ["b"]
     assert list(here.nearest(vector(2), limit=5, ids=["nobody", "c", "a"])) == sorted(
         "ac", key=lambda row_id: -float(vector({"a": 1, "c": 3}[row_id]) @ vector(2))
@@ -103,8 +102,8 @@ def test_a_view_is_the_rows_of_its_project(writer: Vectors, views: Views) -> Non
     assert np.allclose(here.centre, (vector(1) + vector(2) + vector(3)) / 3, atol=0.01)
     assert nearest_ids(there, 1) == ["d"]
     assert sorted(nearest_ids(everywhere, 1, limit=9)) == ["a", "b", "c", "d"]
-    assert look(views, "observation", "/nowhere") is None
-    assert look(views, "session", "/p") is None
+    assert seen(views, "/nowhere") == {}
+    assert views.get("session", "/p", now=next(_SECONDS)) is None
 
 
 def test_what_another_process_writes_is_seen(views: Views) -> None:
@@ -125,31 +124,18 @@ def test_the_mean_follows_the_rows(writer: Vectors, views: Views) -> None:
 
     write(writer, ("a", "/p", 5), ("d", "/p", 6))
 
-    view = look(views, "observation", "/p")
-    assert view is not None
+    view = look(views)
     assert np.allclose(view.centre, (vector(5) + vector(2) + vector(3) + vector(6)) / 4, atol=0.01)
-
-
-def test_many_small_writes_lose_nothing(writer: Vectors, views: Views) -> None:
-    """Whether a look falls between two writes or not."""
-    for number in range(ROWS):
-        write(writer, (f"n{number % 7}", "/p", number))
-        if number % 5 == 0:
-            seen(views)
-    newest = {f"n{number % 7}": number for number in range(ROWS)}
-
-    assert seen(views) == dict(a=1, b=2, c=3, **newest)
 
 
 def test_a_view_without_changes_is_read_once(writer: Vectors, views: Views) -> None:
     """The same object is given again, until something is written."""
-    first, again = look(views, "observation", "/p"), look(views, "observation", "/p")
+    first, again = look(views), look(views)
     write(writer, ("d", "/p", 4))
 
     assert first is again
-    assert first is not None
     assert len(first.rows.places) == 3  # who still works with it has what it had
-    assert look(views, "observation", "/p") is not first
+    assert look(views) is not first
 
 
 def test_tables_that_are_thrown_away_are_forgotten(writer: Vectors, views: Views) -> None:
@@ -196,16 +182,12 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_large_project_is_asked_of_the_index(writer: Vectors, views: Views) -> None:
     """LanceDB answers and answers the same, in a project and in all; small projects are compared."""
     write(writer, *[(f"n{number:02}", "/p", 10 + number) for number in range(ROWS)], ("x", "/q", 60))
-    compared = look(views, "observation", "/p")
+    compared = look(views)
     lance.build(writer, "observation")
     views = Views(writer)
 
-    asked, everything, small = (look(views, "observation", project) for project in ("/p", None, "/q"))
+    asked, everything, small = (look(views, project) for project in ("/p", None, "/q"))
 
-    assert compared is not None
-    assert asked is not None
-    assert everything is not None
-    assert small is not None
     assert compared.index is small.index is None
     assert asked.index is not None
     assert everything.index is not None
@@ -226,14 +208,12 @@ def test_an_index_is_never_behind(writer: Vectors, views: Views) -> None:
     """Rows written after it was made are found at once; what was written again or deleted is not."""
     write(writer, *[(f"n{number:03}", "/p", 1_000 + number) for number in range(300)])
     lance.optimize(writer)
-    before = look(views, "observation", "/p")
+    before = look(views)
     write(writer, ("late", "/p", 77), ("n007", "/p", 78))
     writer.delete("observation", ["n008"])
 
-    after = look(views, "observation", "/p")
+    after = look(views)
 
-    assert before is not None
-    assert after is not None
     assert after.index is before.index is not None
     assert len(after.rows.places) == 2
     assert "n007" not in nearest_ids(before, 1_007)
@@ -258,10 +238,9 @@ def test_an_index_is_made_anew_after_a_fifth(writer: Vectors, views: Views) -> N
     lance.optimize(writer)
     [second] = indexes()
 
-    view = look(views, "observation", "/p")
+    view = look(views)
 
     assert first == same != second
-    assert view is not None
     assert len(view.rows.places) == 0
     assert nearest_ids(view, 77, limit=1) == ["last"]
     vectors.forget({"observation": ["n001"]})
@@ -278,9 +257,8 @@ def test_without_lancedb_all_vectors_are_compared(
     monkeypatch.setattr(lance, "is_installed", lambda: False)
     lance.optimize(writer)
 
-    view = look(views, "observation", None)
+    view = look(views, None)
 
-    assert view is not None
     assert view.index is None
     assert nearest_ids(view, 17, limit=1) == ["n17"]
     assert indexes() == []
@@ -305,13 +283,13 @@ def test_what_was_used_longest_ago_is_forgotten(
     row_bytes = DIMENSION
     monkeypatch.setattr(nearest, "KEEP_BYTES", 7 * row_bytes)
 
-    first = look(views, "observation", "/p")
-    look(views, "observation", "/q")
-    used = look(views, "observation", "/p")
-    look(views, "observation", "/r")
+    first = look(views)
+    look(views, "/q")
+    used = look(views)
+    look(views, "/r")
     kept = [project for _, project in views._kept]
     monkeypatch.setattr(nearest, "KEEP_BYTES", row_bytes)
-    look(views, "observation", "/q")
+    look(views, "/q")
 
     assert used is first
     assert kept == ["/p", "/r"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.databases import observation_row, session_row
-from support.processes import wait_until, web_process
+from support.processes import claude_mem, wait_until, web_process
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.capture import client
@@ -59,12 +59,6 @@ def run(setting: str, *, dimension: int = 0, progress: Any = None, rebuild: bool
     """Run as the command does, in this process."""
     show = progress or (lambda *_: None)
     return reembed(setting, dimension=dimension, progress=show, rebuild=rebuild)
-
-
-def claude_mem(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does."""
-    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def search_type() -> str:

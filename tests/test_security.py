@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.hooks import run_hook, tool_event
-from support.processes import wait_until
+from support.processes import claude_mem, wait_until
 from support.web import Connection, get
 
 import claude_mem_lite
@@ -173,10 +173,7 @@ def test_a_command_refuses_a_data_directory_that_is_not_ours(
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(folder))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
 
-    done = subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", *command.split()],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = claude_mem(*command.split())
 
     said = f"claude-mem: {folder} belongs to another user, so nothing was written there: "
     assert (done.returncode, done.stdout) == (1, "")
@@ -212,9 +209,7 @@ def test_a_folder_inside_that_is_not_ours_gets_no_byte(home: Path, name: str, ho
         count = queue.execute("SELECT count(*) FROM pending_queue").fetchone()
     (home / "queue.db").write_bytes(b"no database " * 1000)
     spooled = run_hook("post_tool_use", tool_event())
-    told = subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", "status"], capture_output=True, text=True, check=False
-    )
+    told = claude_mem("status")
 
     assert [(done.returncode, done.stdout, done.stderr) for done in (stored, spooled)] == [(0, b"", b"")] * 2
     assert count == (1,)
