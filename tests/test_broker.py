@@ -114,18 +114,6 @@ def test_what_is_new_comes_before_what_waited_before_the_start(huey: ClaimHuey) 
     assert order == [new_edit, "a task", new_read, first, second, fetched, read]
 
 
-def test_release_gives_back_what_a_dead_consumer_had(huey: ClaimHuey) -> None:
-    """A claim without its consumer is free again and counts one crash."""
-    huey.note("a")
-    huey.dequeue()
-
-    poison = huey.storage.release()
-
-    assert poison == []
-    assert tasks(huey) == [("claude-mem", 0, 1)]
-    assert huey.dequeue().args == ["a"]
-
-
 def test_a_poisoned_message_is_set_aside_without_its_neighbour(huey: ClaimHuey) -> None:
     """After five crashes the message that was always there is dead, the one that was there once is not."""
     huey.note("poison")

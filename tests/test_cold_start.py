@@ -17,7 +17,7 @@ from support.processes import wait_until, web_process
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.context.shown import Shown, shown_to
+from claude_mem_lite.context.shown import Shown
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import migrations, models
 from claude_mem_lite.web import blocks
@@ -208,15 +208,6 @@ def test_without_a_memory_nothing_is_started_or_owed(home: Path) -> None:
     assert done.stdout == b""
     assert messages() == []
     assert not os.path.exists(config.memory_path())
-
-
-def test_what_waits_to_be_noted_is_shown_already(memory: Path) -> None:
-    """The blocks in the queue count after those in `event_log`, each for its session alone."""
-    context_rows.note_shown("me", {"via": "startup", "ids": ["a"], "tokens": 1}, at=NOW)
-    inbox.enqueue(inbox.SHOWN, "me", {"via": "recall", "ids": ["b"], "tokens": 2}, LATER, priority="high")
-    inbox.enqueue(inbox.SHOWN, "you", {"via": "recall", "ids": ["c"], "tokens": 3}, LATER, priority="high")
-
-    assert (shown_to("me").ids, shown_to("me").tokens["recall"]) == ({"a", "b"}, 2)
 
 
 def test_a_compaction_clears_what_was_shown_also_in_short() -> None:

@@ -7,7 +7,6 @@ import os
 import plistlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,11 +17,10 @@ import pytest
 from support.hooks import run_hook, tool_event
 from support.processes import STARTED, alive, claude_mem, wait_until
 
-from claude_mem_lite import config, installed, settings
+from claude_mem_lite import installed, settings
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import agents, instance, lifetime, process_states, programs
 from claude_mem_lite.storage import models, queries
-from claude_mem_lite.web import peers
 
 HALF_AN_HOUR_S = 30 * 60
 
@@ -245,15 +243,6 @@ def test_systemd_takes_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     )  # fmt: skip
 
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_connection_of_another_user_is_refused(home: Path) -> None:
-    """The socket's two ends say whose they are."""
-    one, other = socket.socketpair(socket.AF_UNIX)
-    with one, other:
-        assert peers.peer_uid(one) == os.geteuid()
-    assert peers.peer_uid(one) is None
-    assert config.socket_path().startswith(str(home))
 
 
 def test_service_says_who_runs_them_and_refuses_what_is_not_there(

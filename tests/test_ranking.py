@@ -304,31 +304,3 @@ def test_the_word_asked_for_never_harms_in_a_title(
     more = [replace(row, title=f"{row.title} {word}") if row is rows[at] else row for row in rows]
 
     assert scored(word, *more)[at]["words"] > scored(word, *rows)[at]["words"] - 1e-9
-
-
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(some_text.filter(lambda text: analyze(text).terms), some_rows, st.data())
-def test_a_word_of_the_query_never_harms_a_single_row(
-    query: str, rows: list[Candidate], data: st.DataObject
-) -> None:
-    """With no fellows its length is the mean, so one more word of the query in its title can but help."""
-    word = data.draw(st.sampled_from(analyze(query).terms)).words[0]
-    more = replace(rows[0], title=f"{word} {rows[0].title}")
-
-    assert scored(query, more)[0]["words"] >= scored(query, rows[0])[0]["words"]
-
-
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(some_text, some_rows, st.floats(-1, 1), st.floats(-1, 1))
-def test_the_nearer_of_two_equal_rows_comes_first(
-    query: str, rows: list[Candidate], one: float, other: float
-) -> None:
-    """Whatever else is among the candidates."""
-    twins = [
-        replace(rows[0], id="far", cosine=min(one, other)),
-        replace(rows[0], id="near", cosine=max(one, other)),
-    ]
-
-    ranked = {row.id: row for row in ranking.rank(analyze(query), [*twins, *rows], PROFILE, meaning=5)}
-
-    assert ranked["near"].score >= ranked["far"].score

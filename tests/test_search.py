@@ -79,22 +79,6 @@ def test_rounding_hardly_turns_a_vector() -> None:
         assert np.abs(kept @ rows.T - rows @ rows.T).max() < 0.005
 
 
-def test_a_vector_written_again_is_replaced(store: Vectors) -> None:
-    """By its id, at a place of its own; deleted ones are gone."""
-    before = store.places("observation", None)
-
-    store.write("observation", [("a", "/p", "A", unit(0, 0, 1))])
-    store.delete("observation", ["d"])
-
-    after = store.places("observation", None)
-    assert store.count("observation") == 3
-    assert np.allclose(store.of_rows("observation", ["a"])["a"], unit(0, 0, 1))
-    assert sorted(store.of_rows("observation", ["a", "d", "c"])) == ["a", "c"]
-    assert after[-1] > before[-1]
-    assert list(store.at("observation", after[-1:])) == ["a"]
-    assert store.at("observation", before[:1]) == {}
-
-
 def test_another_model_has_rows_of_its_own(store: Vectors) -> None:
     """Its vectors are not mixed with the first model's, which can be dropped."""
     other = Vectors("other_8", 8)
