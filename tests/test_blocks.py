@@ -15,12 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.requests import Request
 from support.blocks import COMMIT, EDIT, PROMPT, READ, hook, remember, told_in_time, told_lines
+from support.commands import command
 from support.databases import NOW, observe, session_row
 from support.processes import wait_until
-from typer.testing import CliRunner
 
 from claude_mem_lite.capture import client
-from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import blocks, text
 from claude_mem_lite.context.shown import ShownSessions
 from claude_mem_lite.context.touch import BUDGET_TOKENS
@@ -183,7 +182,7 @@ def test_an_answer_that_came_too_late_comes_with_the_next_prompt(web_and_consume
     wait_until(lambda: len(noted()) > 1)
     assert noted() == [("late", []), ("recall", [EDIT])]
     assert evals.recall_answers(since="") == (1, 2)
-    assert "1 answers in time, 2 too late" in run("eval", "health")
+    assert "1 answers in time, 2 too late" in command("eval", "health").stdout
 
 
 def test_an_answer_is_read_without_the_end_of_its_connection() -> None:
@@ -296,13 +295,6 @@ def test_tools_side_by_side_are_not_told_the_same(web_and_consumer: Path) -> Non
             for file in ("a.py", "b.py", "a.py", "b.py")
         ]  # fmt: skip
         assert [bool(each.read()) for each in asked].count(True) == 1
-
-
-def run(*arguments: str) -> str:
-    """Return what a command prints."""
-    done = CliRunner().invoke(app, list(arguments))
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 TEXTS = st.text(max_size=300) | st.sampled_from([

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from support.processes import wait_until
 
@@ -22,7 +22,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
 from claude_mem_lite.search import embedder
 from claude_mem_lite.search.embedder.holder import IDLE_S, Holder
-from claude_mem_lite.search.embedder.interface import Embedder, Vectors
+from claude_mem_lite.search.embedder.interface import Embedder
 from claude_mem_lite.search.embedder.records import MINILM, QWEN3, QWEN3_INT8, ModelRecord
 
 pytestmark = pytest.mark.usefixtures("no_hub")
@@ -120,20 +120,6 @@ def test_auto_passes_over_a_model_without_its_libraries(
         embedder.load(QWEN3)
 
 
-class FakeEmbedder:
-    """An embedder that knows its record alone."""
-
-    record = MINILM
-
-    def embed_documents(self, texts: Any) -> Vectors:
-        """Return nothing of worth."""
-        return np.zeros((len(texts), 384), np.float32)
-
-    def embed_query(self, text: str, kind: Type) -> Vectors:
-        """Return nothing of worth."""
-        return np.zeros(384, np.float32)
-
-
 class Gate:
     """A load that waits until it is let through, and counts."""
 
@@ -141,14 +127,16 @@ class Gate:
         self.loads = 0
         self.fails = False
         self.open = threading.Event()
+        self.model: Any = SimpleNamespace(record=MINILM)
 
     def load(self, record: ModelRecord) -> Embedder:
-        """Return a fake, or fail."""
+        """Return the model, or fail."""
         self.loads += 1
         assert self.open.wait(10)
         if self.fails:
             raise ClaudeMemError("the embedding model is broken")
-        return FakeEmbedder()
+        model: Embedder = self.model
+        return model
 
 
 @pytest.fixture
@@ -167,11 +155,11 @@ def test_a_first_need_is_answered_at_once_and_starts_one_load(gate: Gate) -> Non
         before = list(pool.map(holder.ready, [0.0] * 20))
     gate.open.set()
     holder.wait()
-    after = {holder.ready(1.0) for _ in range(3)}
+    after = [holder.ready(1.0) for _ in range(3)]
 
     assert before == [None] * 20
     assert gate.loads == 1
-    assert [type(each) for each in after] == [FakeEmbedder]
+    assert after == [gate.model] * 3
 
 
 def test_a_failed_load_is_said_once(gate: Gate, caplog: pytest.LogCaptureFixture) -> None:
@@ -192,7 +180,7 @@ def test_a_failed_load_is_said_once(gate: Gate, caplog: pytest.LogCaptureFixture
     holder.drop()
     holder.ready(9.0)
     holder.wait()
-    assert (holder.problem, type(holder.ready(9.0))) == ("", FakeEmbedder)
+    assert (holder.problem, holder.ready(9.0)) == ("", gate.model)
 
 
 def test_a_wrong_setting_is_a_failed_load(gate: Gate) -> None:

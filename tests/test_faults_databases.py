@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.faults import append, build, logged, queue, rows, running, say, stop, titles
-from support.processes import claude_mem, wait_until
+from support.faults import append, build, logged, queue, rows, running, say, titles
+from support.processes import claude_mem, end, wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import client
@@ -129,7 +129,7 @@ def test_locked_databases_cost_nothing_but_time(home: Path) -> None:
         say(build(5))
         wait_until(lambda: queue().get("done") == 5)
         alive = consumer.poll() is None
-        stop(consumer)
+        end(consumer)
     with running("consumer"):
         wait_until(lambda: queue() == {"done": 6})
 
@@ -162,7 +162,7 @@ def test_a_database_that_cannot_be_written_is_told(home: Path, store: str) -> No
     with running("consumer") as consumer:
         append(build(0))
         wait_until(lambda: queue() == {"done": 1})
-        stop(consumer)
+        end(consumer)
     with read_only(home / store):
         with running("consumer") as consumer:
             say(build(1))

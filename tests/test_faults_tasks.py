@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 from support.claudes_words import record_ids
 from support.fake_messages import FakeMessages
-from support.faults import PROJECT, append, build, queue, rows, running, say, stop, titles
+from support.faults import PROJECT, append, build, queue, rows, running, say, titles
 from support.hooks import run_hook, tool_event
-from support.processes import claude_mem, wait_until, web_answers
+from support.processes import claude_mem, end, wait_until, web_answers
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import client, inbox
@@ -111,7 +111,7 @@ def test_sigterm_in_the_middle_of_any_task_changes_nothing(
                 with running("consumer") as consumer:
                     wait_until(lambda: instance.is_running("consumer"))
                     time.sleep(chance.uniform(0.2, 0.8))
-                    statuses.add(stop(consumer))
+                    statuses.add(end(consumer))
                 ends += 1
             with running("consumer"):
                 wait_until(is_all_done)

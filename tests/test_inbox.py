@@ -275,8 +275,7 @@ def test_a_poisoned_task_is_set_aside_without_blocking_others(memory: Path) -> N
         if consumer.poll() is None:
             break
         deaths += 1
-    consumer.terminate()
-    consumer.wait()
+    end(consumer)
 
     stats = queries.queue_stats()
     assert deaths == 5
@@ -305,14 +304,13 @@ def test_a_backlog_survives_consumers_killed_in_the_middle_of_a_batch(memory: Pa
         inbox.append(json.dumps(tool_event("Bash", tool_input=call)), "/p")
 
     for done in (60, 150, 260):
-        consumer = subprocess.Popen(delivery_experiment.CONSUMER, stderr=subprocess.DEVNULL)
+        consumer = delivery_experiment.start_consumer()
         wait_until(lambda: queries.queue_stats()["done"] >= done)  # noqa: B023
         consumer.kill()
         consumer.wait()
-    consumer = subprocess.Popen(delivery_experiment.CONSUMER, stderr=subprocess.DEVNULL)
+    consumer = delivery_experiment.start_consumer()
     wait_until(lambda: queries.queue_stats()["messages"] == 0)
-    consumer.terminate()
-    consumer.wait()
+    end(consumer)
 
     titles = [row.title for row in models.Observation.select()]
     assert queries.queue_stats()["done"] == 400

@@ -169,26 +169,21 @@ def test_an_export_that_pools_itself_is_read(made: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "asked", "says"),
     [
-        ({"extra_input": "pixel_values"}, "its input pixel_values is not known"),
-        ({"output": "logits"}, "it has none of the outputs last_hidden_state, "),
+        ({"extra_input": "pixel_values"}, {}, "its input pixel_values is not known"),
+        ({"output": "logits"}, {}, "it has none of the outputs last_hidden_state, "),
+        ({}, {"dimension": 1_024}, "gives 64 dimensions, not the 1024"),
     ],
 )
 def test_an_export_of_another_kind_is_said(
-    made: Path, tmp_path: Path, options: dict[str, str], says: str
+    made: Path, tmp_path: Path, options: dict[str, str], asked: dict[str, int], says: str
 ) -> None:
-    """No guess is made at an input or an output that is not known."""
+    """No guess is made at an unknown input or output; too few dimensions are refused before an index."""
     with_tokenizer(made, tmp_path, **options)
 
     with pytest.raises(ClaudeMemError, match=says):
-        opened(tmp_path)
-
-
-def test_fewer_dimensions_than_asked_for_are_refused(made: Path) -> None:
-    """Before its vectors reach an index."""
-    with pytest.raises(ClaudeMemError, match="gives 64 dimensions, not the 1024"):
-        opened(made, dimension=1_024)
+        opened(tmp_path, **asked)
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])

@@ -189,6 +189,31 @@ def test_a_commit_tells_what_came_in(subject: str, names: set[str], title: str) 
     assert {merge.title for merge in found.values()} <= {title}
 
 
+@pytest.fixture
+def project(memory: Path, tmp_path: Path) -> str:
+    """Return a repository without a commit."""
+    subprocess.run(["git", "init", "-qb", "main", tmp_path], check=True)
+    return str(tmp_path)
+
+
+def worked_on(project: str, branch: str) -> float:
+    """Let a session take place that speaks of a pull request; return when it ended."""
+    session_row("s1", project_dir=project, branch=branch)
+    said = "Lists are read too. See https://host.example/team/project/pull/12 for it."
+    observe("1" * 32, "Edit", "Edit a.py", session_id="s1", project_dir=project, files_touched=["a.py"])
+    observe("2" * 32, "Stop", said, session_id="s1", project_dir=project)
+    summarize_session("s1")
+    return inbox.unix_time(builder.context_rows.sessions(project, limit=1)[0].last_event_at)
+
+
+def committed(project: str, subject: str, at: float) -> None:
+    """Commit at a time, and have the commits looked at."""
+    merge = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-qm", subject]
+    dated = {**os.environ, "GIT_COMMITTER_DATE": f"@{int(at)} +0000"}
+    subprocess.run(["git", "-C", project, *merge], check=True, env=dated)
+    look_at(project)
+
+
 @pytest.mark.parametrize(
     ("subject", "told"),
     [
@@ -201,40 +226,22 @@ def test_a_commit_tells_what_came_in(subject: str, names: set[str], title: str) 
 )
 @pytest.mark.parametrize("later", [True, False])
 def test_a_branch_that_came_in_is_told_as_merged(
-    memory: Path, tmp_path: Path, subject: str, told: str, *, later: bool
+    project: str, subject: str, told: str, *, later: bool
 ) -> None:
     """By its name or its pull request, with the title of this; sessions after the merge are not."""
-    project = str(tmp_path)
-    subprocess.run(["git", "init", "-qb", "main", project], check=True)
-    session_row("s1", project_dir=project, branch="me/parser")
-    said = "Lists are read too. See https://host.example/team/project/pull/12 for it."
-    observe("1" * 32, "Edit", "Edit a.py", session_id="s1", project_dir=project, files_touched=["a.py"])
-    observe("2" * 32, "Stop", said, session_id="s1", project_dir=project)
-    summarize_session("s1")
-    ended = inbox.unix_time(builder.context_rows.sessions(project, limit=1)[0].last_event_at)
-    merge = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-qm", subject]
-    at = f"@{int(ended) + (60 if later else -60)} +0000"
-    subprocess.run(["git", "-C", project, *merge], check=True, env={**os.environ, "GIT_COMMITTER_DATE": at})
+    ended = worked_on(project, "me/parser")
 
-    look_at(project)
+    committed(project, subject, ended + (60 if later else -60))
     block = builder.build(project, session_id="s2", branch="me/parser").text
 
     assert (f"me/parser {told}" in block, "not committed" in block) == (later, not later)
 
 
-def test_a_session_on_main_is_not_merged(memory: Path, tmp_path: Path) -> None:
+def test_a_session_on_main_is_not_merged(project: str) -> None:
     """A pull request that was spoken of there is another branch's."""
-    project = str(tmp_path)
-    subprocess.run(["git", "init", "-qb", "main", project], check=True)
-    session_row("s1", project_dir=project, branch="main")
-    said = "Lists are read too. See https://host.example/team/project/pull/12 for it."
-    observe("2" * 32, "Stop", said, session_id="s1", project_dir=project)
-    summarize_session("s1")
-    merge = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-qm", "Lists (#12)"]
-    later = {**os.environ, "GIT_COMMITTER_DATE": "@4102444800 +0000"}
-    subprocess.run(["git", "-C", project, *merge], check=True, env=later)
+    ended = worked_on(project, "main")
 
-    look_at(project)
+    committed(project, "Lists (#12)", ended + 60)
 
     assert "merged" not in builder.build(project, session_id="s2").text
 

@@ -102,17 +102,8 @@ def test_words_are_split_and_folded(text: str, expected: list[str]) -> None:
 
 def test_words_are_stemmed_by_bytes() -> None:
     """SQLite stems words of 3 to 64 bytes, and no byte of a letter beyond ASCII is a vowel."""
-    texts = [
-        "as",
-        "ass",
-        "ies",
-        "eed",
-        "ab" * 30 + "ings",
-        "ab" * 30 + "xings",
-        "ж" * 31 + "s",
-        "ж" * 32 + "s",
-    ]
-    texts += ["жs", "straßing", "straßed", "æsing"]
+    texts = ["as", "ass", "ies", "eed", "жs", "straßing", "straßed", "æsing"]
+    texts += ["ab" * 30 + "ings", "ab" * 30 + "xings", "ж" * 31 + "s", "ж" * 32 + "s"]
 
     assert [ours(text) for text in texts] == indexed(texts)
 

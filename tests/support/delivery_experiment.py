@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
+from support.processes import end, wait_until
 
 CONSUMER = (
     sys.executable, "-I", "-m", "huey.bin.huey_consumer", "claude_mem_lite.tasks.consumer.huey",
@@ -45,7 +46,7 @@ def run(*, hooks: int, kills: int, seed: int, at_once: int = 4) -> Outcome:
     chance = random.Random(seed)  # noqa: S311  (an experiment, no secret)
     killed_hooks = set(chance.sample(range(hooks), hooks // 10))
     kill_after = sorted(chance.sample(range(1, hooks), kills))
-    consumer, running, ended = _start(CONSUMER), [], []
+    consumer, running, ended = start_consumer(), [], []
     for number in range(hooks):
         running.append((number, _capture(number)))
         if number in killed_hooks:
@@ -58,13 +59,12 @@ def run(*, hooks: int, kills: int, seed: int, at_once: int = 4) -> Outcome:
             time.sleep(chance.uniform(0, 0.4))
             consumer.send_signal(signal.SIGKILL)
             consumer.wait()
-            consumer = _start(CONSUMER)
+            consumer = start_consumer()
     ended += [_join(each) for each in running]
     try:
-        _drain()
+        wait_until(_is_drained)
     finally:
-        consumer.terminate()
-        consumer.wait()
+        end(consumer)
     return _outcome(dict(ended), kills)
 
 
@@ -119,16 +119,11 @@ def _join(started: tuple[int, subprocess.Popen[bytes]]) -> tuple[int, int]:
     return number, process.wait()
 
 
-def _start(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def start_consumer() -> subprocess.Popen[bytes]:
+    """Start a consumer as the supervisor does."""
+    return subprocess.Popen(CONSUMER, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _drain(timeout_s: float = 120) -> None:
-    deadline = time.monotonic() + timeout_s
-    while True:
-        stats = queries.queue_stats()
-        if not stats["messages"] and not stats["raw"]:
-            return
-        if time.monotonic() > deadline:
-            raise TimeoutError(str(stats))
-        time.sleep(0.05)
+def _is_drained() -> bool:
+    stats = queries.queue_stats()
+    return not stats["messages"] and not stats["raw"]

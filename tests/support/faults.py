@@ -21,6 +21,7 @@ import pytest
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.services import programs
+from support import processes
 from support.hooks import run_hook, tool_event
 
 PROJECT = "/home/dev/ledger"
@@ -63,19 +64,11 @@ def running(name: str) -> Iterator[subprocess.Popen[bytes]]:
     """Have one of the two programs run, as the supervisor would start it."""
     program = next(each for each in programs.programs() if each.name == name)
     environment = {**os.environ, **program.environment}
-    with open(program.log_path, "ab") as out:
-        process = subprocess.Popen(program.command, stdout=out, stderr=out, env=environment)
-    try:
+    with (
+        open(program.log_path, "ab") as out,
+        processes.running(*program.command, stdout=out, stderr=out, env=environment) as process,
+    ):
         yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def stop(process: subprocess.Popen[bytes]) -> int:
-    """End a program as the supervisor does; return its status."""
-    process.terminate()
-    return process.wait(timeout=30)
 
 
 def build(number: int, *, output: str = "") -> dict[str, Any]:

@@ -65,29 +65,19 @@ def write(
     if output == "sentence_embedding":  # of the last token
         hidden = graph.node("Gather", hidden, graph.constant(-1), axis=1)
     graph.nodes.append(helper.make_node("Identity", [hidden], [output]))
-    tokens = ["batch_size", "sequence_length"]
-    cache = ["batch_size", CACHE_HEADS, "past_sequence_length", HEAD]
-    present = [*cache[:2], "total_sequence_length", HEAD]
+    value, whole, number = helper.make_tensor_value_info, TensorProto.INT64, TensorProto.FLOAT
+    tokens, total = ["batch_size", "sequence_length"], "total_sequence_length"
+    past, present = (["batch_size", CACHE_HEADS, size, HEAD] for size in ("past_sequence_length", total))
     inputs = [
-        helper.make_tensor_value_info("input_ids", TensorProto.INT64, tokens),
-        helper.make_tensor_value_info(
-            "attention_mask", TensorProto.INT64, [tokens[0], "total_sequence_length"]
-        ),
-        helper.make_tensor_value_info("position_ids", TensorProto.INT64, tokens),
-        *(
-            helper.make_tensor_value_info(f"past_key_values.{name}", TensorProto.FLOAT, cache)
-            for name in graph.caches
-        ),
-        *([helper.make_tensor_value_info(extra_input, TensorProto.FLOAT, [1])] if extra_input else []),
+        value("input_ids", whole, tokens),
+        value("attention_mask", whole, [tokens[0], total]),
+        value("position_ids", whole, tokens),
+        *(value(f"past_key_values.{name}", number, past) for name in graph.caches),
+        *([value(extra_input, number, [1])] if extra_input else []),
     ]
     sizes = [tokens[0], HIDDEN] if output == "sentence_embedding" else [*tokens, HIDDEN]
-    outputs = [
-        helper.make_tensor_value_info(output, TensorProto.FLOAT, sizes),
-        *(
-            helper.make_tensor_value_info(f"present.{name}", TensorProto.FLOAT, present)
-            for name in graph.caches
-        ),
-    ]
+    caches = (value(f"present.{name}", number, present) for name in graph.caches)
+    outputs = [value(output, number, sizes), *caches]
     made = helper.make_graph(graph.nodes, "qwen3", inputs, outputs, graph.initializers)
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.parent.mkdir(parents=True, exist_ok=True)
