@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import cases
-from support.context import AT, at, lines, shown
+from support.context import AT, at, is_fenced, lines, shown
 from support.databases import change, learning_row, observe, session_row
 
 from claude_mem_lite.capture import inbox
@@ -254,12 +254,7 @@ def test_whatever_was_captured_the_block_keeps_its_bounds(
     assert text.utf16_units(block.text) <= text.MAX_BLOCK_UNITS
     assert block.text == builder.build("/p", session_id="p0", source=source, budget=budget, now=AT).text
     if block.text:
-        inner = block.text.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
-        assert "<" not in inner
-        assert ">" not in inner.replace("->", "").replace("=>", "")
-        assert all(
-            line.startswith(("- [", "  - ", "## ", "Record", "More:")) for line in inner.split("\n") if line
-        )
+        assert is_fenced(block.text)
         ids = {row.id for row in models.Observation.select().where(models.Observation.project_dir == "/q")}
         assert not ids & set(block.ids)
         assert "Of q " not in block.text
@@ -285,12 +280,8 @@ def test_neither_ids_nor_files_leave_the_block(memory: Path) -> None:
     touched = blocks.for_file("/p", f"x{evil}.py", session_id="me")
 
     for block in (start, touched):
-        inner = block.text.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
         assert block.ids
-        assert "</" not in inner
-        assert all(
-            line.startswith(("- [", "  - ", "## ", "Record", "More:")) for line in inner.split("\n") if line
-        )
+        assert is_fenced(block.text)
 
 
 @given(

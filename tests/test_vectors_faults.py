@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import shutil
@@ -13,18 +12,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.hooks import tool_event
+from support.faults import PROJECT, append, build, logged
 from support.processes import end, wait_until, web_process
-from support.web import Connection
+from support.web import get
 
 from claude_mem_lite import config
-from claude_mem_lite.capture import inbox
 from claude_mem_lite.search import vectors
 from claude_mem_lite.search.nearest import Views
 from claude_mem_lite.search.vectors import Vectors
@@ -102,15 +99,6 @@ def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
     assert len(view.nearest(np.eye(8, dtype=np.float32)[0], limit=1_000)) == len(digests) + 1
 
 
-def remember(number: int) -> None:
-    """Append an event that becomes an observation."""
-    event = tool_event(
-        tool_input={"command": f"make target-{number}", "description": f"Build the otter's pond {number}"},
-        tool_response={"stdout": f"built {number}\n" * 20, "stderr": "", "interrupted": False},
-    )
-    inbox.append(json.dumps(event), "/p")
-
-
 class Searches(threading.Thread):
     """Searches all the time over one connection after another, and notes status and type of each answer."""
 
@@ -126,7 +114,7 @@ class Searches(threading.Thread):
         while not self.is_over:
             number += 1
             time.sleep(0.05)
-            status, answer = search(self._home, f"otter+target+{number % 40}")
+            status, answer = search(self._home, f"build+target+{number % 40}")
             self.seen[status, answer.get("search_type", str(answer))] += 1
 
     def count(self, search_type: str) -> int:
@@ -136,10 +124,7 @@ class Searches(threading.Thread):
 
 def search(home: Path, query: str) -> tuple[int, dict[str, Any]]:
     """Return status and JSON of a search."""
-    with closing(Connection(home / "worker.sock")) as connection:
-        connection.request("GET", f"/api/search?q={query}&project=/p&limit=100")
-        response = connection.getresponse()
-        return response.status, json.loads(response.read())
+    return get(home, f"/api/search?q={query}&project={PROJECT}&limit=100")
 
 
 def all_embedded() -> bool:
@@ -149,8 +134,11 @@ def all_embedded() -> bool:
 
 
 def stored() -> set[str]:
-    """Return the ids of the observations that have a vector, each of its text as it is now."""
-    digests = Vectors(KEY, 384).digests("observation")
+    """Return the ids of the observations that have a vector of their present text; none of broken vectors."""
+    try:
+        digests = Vectors(KEY, 384).digests("observation")
+    except vectors.VectorsError:
+        return set()
     texts = {row.id: f"{row.title}\n{row.summary}" for row in models.Observation.select()}
     return {row_id for row_id, made_of in digests.items() if vectors.digest(texts[row_id]) == made_of}
 
@@ -181,7 +169,7 @@ def test_vectors_come_back_after_damage_under_load(
 ) -> None:
     """Searches are answered all the time, by words meanwhile; then all rows are found by meaning again."""
     for number in range(EVENTS_BEFORE):
-        remember(number)
+        append(build(number))
     searches = Searches(web_and_consumer)
     searches.start()
     try:
@@ -189,22 +177,22 @@ def test_vectors_come_back_after_damage_under_load(
         number = EVENTS_BEFORE
         for _ in range(DAMAGES):
             for _ in range(EVENTS_AFTER):
-                remember(number)
+                append(build(number))
                 number += 1
                 if number % EVENTS_AFTER == EVENTS_AFTER // 2:
                     damage()
                 time.sleep(0.05)
         wait_until(lambda: queries.queue_stats()["raw"] == 0)
         everything = {row.id for row in models.Observation.select()}
-        wait_until(lambda: all_embedded() and _stored_or_none() == everything)
+        wait_until(lambda: all_embedded() and stored() == everything)
         before = searches.count("hybrid")
         wait_until(lambda: searches.count("hybrid") > before + 5)
-        is_anew = "made anew" in _logged(web_and_consumer)
+        is_anew = "made anew" in logged(web_and_consumer)
     finally:
         searches.is_over = True
         searches.join()
 
-    status, answer = search(web_and_consumer, "otter")
+    status, answer = search(web_and_consumer, "target")
     assert {status for status, _ in searches.seen} == {200}
     assert {search_type for _, search_type in searches.seen} == {"hybrid", "fts"}
     assert (status, answer["search_type"]) == (200, "hybrid")
@@ -219,26 +207,15 @@ def test_vectors_deleted_while_no_consumer_runs_are_made_anew(
     with web_process():
         first = consumer()
         for number in range(EVENTS_BEFORE):
-            remember(number)
-        wait_until(lambda: search(memory, "otter")[0] == 200 and all_embedded())
+            append(build(number))
+        wait_until(lambda: search(memory, "target")[0] == 200 and all_embedded())
         end(first)
 
         delete()
         consumer()
-        remember(EVENTS_BEFORE)
+        append(build(EVENTS_BEFORE))
         wait_until(lambda: models.Observation.select().count() > EVENTS_BEFORE)
         everything = {row.id for row in models.Observation.select()}
 
-        assert wait_until(lambda: all_embedded() and _stored_or_none() == everything)
-        wait_until(lambda: search(memory, "otter")[1]["search_type"] == "hybrid")
-
-
-def _logged(home: Path) -> str:
-    return "".join(path.read_text(errors="replace") for path in (home / "logs").iterdir() if path.is_file())
-
-
-def _stored_or_none() -> set[str]:
-    try:
-        return stored()
-    except vectors.VectorsError:
-        return set()
+        assert wait_until(lambda: all_embedded() and stored() == everything)
+        wait_until(lambda: search(memory, "target")[1]["search_type"] == "hybrid")

@@ -31,3 +31,11 @@ def lines(block: builder.ContextBlock, layer: str) -> list[str]:
         if section.name == layer
         for line in section.lines
     ]
+
+
+def is_fenced(block: str) -> bool:
+    """Tell whether a block is one, of lines of ours alone, which no captured text has left."""
+    inner = block.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
+    marks = ("- [", "  - ", "## ", "Record", "More:")
+    no_tags = "<" not in inner and ">" not in inner.replace("->", "").replace("=>", "")
+    return no_tags and all(line.startswith(marks) for line in inner.split("\n") if line)
