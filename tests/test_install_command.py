@@ -172,26 +172,21 @@ OTHER_SKILLS = {
 
 
 @pytest.mark.parametrize("other", OTHER_SKILLS.values(), ids=OTHER_SKILLS)
-def test_install_refuses_to_replace_another_skill(claude: Path, skill: Path, other: str) -> None:
-    """A skill of the same name that is not ours stays, and nothing is installed beside it."""
+def test_another_skill_is_left(claude: Path, skill: Path, other: str) -> None:
+    """One of the same name that is not ours stays: nothing is installed beside it, and our hooks come out."""
+    theirs = {"skills/mem-search/SKILL.md": other.encode()}
     skill.parent.mkdir(parents=True)
     skill.write_text(other)
 
     with pytest.raises(ClaudeMemError, match=rf"^{skill} is another skill: nothing was installed\. Move it"):
         install.install()
-
-    assert files(claude) == {"skills/mem-search/SKILL.md": other.encode()}
-
-
-@pytest.mark.parametrize("other", OTHER_SKILLS.values(), ids=OTHER_SKILLS)
-def test_uninstall_leaves_another_skill(claude: Path, skill: Path, other: str) -> None:
-    """What is not ours stays, also when our hooks are taken out."""
+    refused = files(claude)
+    skill.unlink()
     install.install()
     skill.write_text(other)
-
     install.uninstall()
 
-    assert files(claude) == {"skills/mem-search/SKILL.md": other.encode()}
+    assert refused == files(claude) == theirs
 
 
 def test_uninstall_does_nothing_by_halves(claude: Path, skill: Path) -> None:

@@ -244,24 +244,18 @@ def test_what_was_judged_is_not_judged_again(court: FakeMessages) -> None:
     assert len(ids) == len(set(ids)) == 6
 
 
-def test_it_is_off_by_default(court: FakeMessages, memory: Path) -> None:
-    """Nothing is judged, and no state is left, without [evals] every."""
-    settings_file.write("evals", OFF)
+@pytest.mark.parametrize("chosen", [OFF, ON], ids=["off", "on"])
+def test_nothing_from_before_it_was_switched_on_is_judged(
+    court: FakeMessages, chosen: dict[str, int]
+) -> None:
+    """A long memory does not bring a bill; without [evals] every, no state is left either."""
+    settings_file.write("evals", chosen)
     captures(8)
 
     play(start=time.time() + 60)
 
     assert kinds(court.requests) == ["words"]
-    assert facts.read(automatic.STATE) == {}
-
-
-def test_captures_from_before_it_was_switched_on_do_not_count(court: FakeMessages) -> None:
-    """A long memory does not bring a bill."""
-    captures(8)
-
-    play(start=time.time() + 60)
-
-    assert kinds(court.requests) == ["words"]
+    assert chosen is ON or facts.read(automatic.STATE) == {}
 
 
 def test_a_used_up_budget_waits_and_stops_nobody(court: FakeMessages, memory: Path) -> None:
