@@ -228,7 +228,9 @@ def names(project_dir: str) -> dict[str, set[str]]:
 
 def after_session(number: int) -> dict[str, set[str]]:
     """Return the names that are there after a session."""
-    return {path: set(known) for path, known in FUNCTIONS["functions_after_session"][str(number)].items()}
+    if known := FUNCTIONS["after_session"].get(str(number)):
+        return {path: set(names) for path, names in known.items()}
+    return {path: {name for name, *_ in rows} for path, rows in FUNCTIONS["final"].items()}
 
 
 def test_the_map_equals_the_files_after_each_session(
@@ -250,15 +252,10 @@ def test_the_map_equals_the_files_after_each_session(
         wait_until(lambda: queries.queue_stats()["messages"] == 0)
         assert names(str(folder)) == after_session(number)
 
-    final = {
-        (path, each["name"], each["kind"], each["line"], each["end_line"])
-        for path, known in FUNCTIONS["functions"].items()
-        for each in known
-    }
     assert {
         (row.file_path, row.qualified_name, row.kind, row.line, row.end_line)
         for row in code.functions(str(folder))
-    } == {(path, name.replace(".<locals>", ""), *rest) for path, name, *rest in final}
+    } == {(path, *row) for path, rows in FUNCTIONS["final"].items() for row in rows}
     project = Project(str(folder))
     project.scan()
     stored = [
@@ -267,7 +264,7 @@ def test_the_map_equals_the_files_after_each_session(
         if edge.source == "ast" and edge.resolution != call_edges.UNRESOLVED
     ]
     assert len(stored) == len(project.edges()) > 100
-    assert {(row["file"], row["name"]) for row in FUNCTIONS["functions_gone"]} <= {
+    assert set(map(tuple, FUNCTIONS["gone"])) <= {
         (row.file_path, row.qualified_name)
         for row in models.FunctionChange.select().where(models.FunctionChange.change_type == "deleted")
     }
