@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 import zlib
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 from support import cases
 from support.code import edited, git, happen
-from support.commands import command
 from support.databases import observation_row, session_row
 from support.fake_messages import FakeMessages
 from support.made_up_secrets import SECRETS
@@ -54,26 +52,6 @@ def stored(folder: Path) -> dict[tuple[str, str], tuple[str, int, float]]:
         (edge.caller_function, edge.callee_function): (edge.level, edge.line, edge.confidence)
         for edge in call_edges.edges(str(folder))
     }
-
-
-def test_callers_over_the_command_line(shop: Path) -> None:
-    """A scan finds them, each with its file, its line and what it rests on."""
-    models.close_databases()
-
-    callers = command("callers", "split", columns=90, cwd=shop).stdout
-    callees = json.loads(command("callees", "Till.pay", "--json", cwd=shop).stdout)
-    diagram = command("mermaid", "--all", cwd=shop).stdout
-
-    assert callers.splitlines() == [
-        "split  src/money.ts:1  split(sum: number)",
-        "  0.99  Till.pay  src/cli.ts  line 9  ast: f(): the name is bound to it",
-    ]
-    assert [(each["callee"], each["callee_file"], each["line"]) for each in callees[0]["edges"]] == [
-        ("split", "src/money.ts", 9),
-        ("Till.check", "src/cli.ts", 7),
-        ("audit.record", "", 8),
-    ]
-    assert "split" in diagram
 
 
 def test_an_edit_that_changes_a_call_is_followed(shop: Path) -> None:

@@ -175,19 +175,6 @@ def test_a_second_scan_reads_what_has_changed(tmp_path: Path) -> None:
     assert pairs(found) == {("a.f", "a.g")}
 
 
-def test_one_changed_file_is_read_and_others_follow(tmp_path: Path) -> None:
-    """A changed file alone is mapped again; edges of files that use it are resolved again."""
-    found = project(tmp_path, a="from b import g\ndef f(): g()\n", b="def g(): pass\n")
-    kept = found.files["a.py"]
-    assert pairs(found) == {("a.f", "b.g")}
-    (tmp_path / "b.py").write_text("from c import g\n")
-    (tmp_path / "c.py").write_text("def g(): pass\n")
-
-    assert found.scan(["b.py", "c.py"]) == ("b.py", "c.py")
-    assert found.files["a.py"] is kept
-    assert pairs(found) == {("a.f", "c.g")}
-
-
 def test_edges_are_the_same_in_every_process(tmp_path: Path) -> None:
     """The order of hashes has no part in the result."""
     project(

@@ -138,21 +138,6 @@ def test_an_imported_edit_of_typescript_is_told_to_the_next_session(
     assert known(shop) == {}  # the map is of today, and nobody has scanned
 
 
-def test_a_broken_source_keeps_its_last_good_map(shop: Path) -> None:
-    """Functions stay, with what is wrong; once it can be read again they are what the file holds."""
-    file_index.scan(str(shop))
-    (shop / "store.go").write_text("<<<< ))) this is no Go at all ((( >>>>\n" * 5)
-
-    broken = file_index.rescan(str(shop), Seen("s1"))
-    names = known(shop)["store.go"]
-    (shop / "store.go").write_text("package shop\n")
-    file_index.rescan(str(shop), Seen("s1"))
-
-    assert "are no Go" in broken.errors["store.go"]
-    assert names == ["Store", "Store.Get", "Old"]
-    assert "store.go" not in known(shop)
-
-
 @pytest.mark.process  # git tells where the project is
 def test_a_changed_function_is_found_and_told_with_its_file(shop: Path) -> None:
     """Search by its name finds it, as code and as work; the block of its file tells the change."""
