@@ -81,7 +81,7 @@ def rows(home: Path) -> list[tuple[Any, ...]]:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
-    """The wheel holds every source file, also those behind links, and its own record."""
+    """The wheel holds every source file as it is, also those behind links, and its own record."""
     source = ROOT / "src"
     expected = {
         os.path.relpath(os.path.join(folder, name), source)
@@ -90,9 +90,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         if not folder.endswith("__pycache__")
     }
 
-    found = set(zipfile.ZipFile(wheel).namelist())
+    packed = zipfile.ZipFile(wheel)
+    found = set(packed.namelist())
 
     assert {name for name in found if not name.startswith(f"{DIST_INFO}/")} == expected
+    assert [name for name in expected if packed.read(name) != (source / name).read_bytes()] == []
     assert {name.removeprefix(f"{DIST_INFO}/") for name in found - expected} == {
         "METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"
     }  # fmt: skip
@@ -109,24 +111,6 @@ def test_the_sdist_holds_what_a_build_needs_and_nothing_else(wheel: Path) -> Non
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "source"),
-    [
-        ("py.typed", "src/claude_mem_lite/py.typed"),
-        ("hooks/events.json", "hooks/events.json"),
-        *((f"hooks/{name}.py", f"hooks/{name}.py") for name in ("event", "post_tool_use", "stop")),
-        ("tasks/consumer.py", "tasks/consumer.py"),
-        ("web/app.py", "web/app.py"),
-        ("skills/mem-search/SKILL.md", "skills/mem-search/SKILL.md"),
-        ("services/supervisord.conf", "supervisord.conf"),
-        ("cli/demo_history/secrets.json", "src/claude_mem_lite/cli/demo_history/secrets.json"),
-    ],
-)
-def test_the_wheel_holds_the_files_behind_the_links(wheel: Path, name: str, source: str) -> None:
-    """Files behind symbolic links are in the wheel with the same content."""
-    assert zipfile.ZipFile(wheel).read(f"claude_mem_lite/{name}") == (ROOT / source).read_bytes()
-
-
 def test_the_installed_command_says_its_version(installed: Environment) -> None:
     """`claude-mem` is on the path of the environment and starts."""
     answer = installed.run("claude-mem", "--version")
@@ -134,20 +118,10 @@ def test_the_installed_command_says_its_version(installed: Environment) -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, f"claude-mem {__version__}\n", "")
 
 
-def test_an_installed_hook_stores_an_event(installed: Environment, home: Path) -> None:
-    """A hook needs nothing but the standard library and its own package, wherever that is installed."""
-    hook = installed.site_packages / "claude_mem_lite" / "hooks" / "post_tool_use.py"
-
-    answer = installed.run("python", "-I", "-S", str(hook), stdin=json.dumps(tool_event("Read")))
-
-    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
-    assert rows(home) == [("PostToolUse", "Read", "raw")]
-
-
 def test_the_registered_command_runs_the_installed_hook(
     installed: Environment, home: Path, tmp_path: Path
 ) -> None:
-    """A shell can run the commands that `install-hooks` writes into the settings."""
+    """A shell can run the commands that `install-hooks` writes: with the standard library and our package."""
     done = installed.run("claude-mem", "install-hooks", "--client", "2.1.50", CLAUDE_CONFIG_DIR=str(tmp_path))
     hooks = json.loads((tmp_path / "settings.json").read_bytes())["hooks"]
     command = hooks["PostToolUse"][0]["hooks"][0]["command"]
@@ -161,7 +135,7 @@ def test_the_registered_command_runs_the_installed_hook(
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert str(installed.scripts / "python") in command
+    assert f"{installed.scripts / 'python'} -I -S " in command
     assert str(installed.site_packages) in command
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
     assert rows(home) == [("PostToolUse", "Bash", "raw")]
