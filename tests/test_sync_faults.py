@@ -283,21 +283,6 @@ def test_lines_of_a_newer_version_wait_for_the_upgrade(world: World) -> None:
     assert world.known() == ["Before it", "Of a newer schema"]
 
 
-def test_what_is_forgotten_is_to_the_last_byte_nowhere(world: World) -> None:
-    """On neither machine, and in nothing that the hub shows: rows, files, objects of the repository."""
-    world.learns(f"Never dig {WORD}")
-    world.learns("Stays")
-    world.settle()
-    assert WORD.encode() in world.other.bytes()
-
-    world.forgets(WORD)
-    world.settle()
-
-    assert world.known() == ["Stays"]
-    for each in (world.bytes(), world.one.bytes(), world.other.bytes()):
-        assert WORD.lower().encode() not in each.lower()
-
-
 def test_sixty_poisoned_lines_come_through_a_hub_and_none_is_active_or_unmarked(
     world: World, tmp_path: Path, blank: Path
 ) -> None:
