@@ -156,17 +156,6 @@ def test_nothing_in_a_rollout_stops_an_import(tmp_path: Path) -> None:
     assert len(told) > 100
 
 
-def test_a_call_is_told_once(tmp_path: Path) -> None:
-    """It stands in a rollout as an item and as messages of the model's API."""
-    path = write(tmp_path, LINES)
-
-    told = [line.said for line in rollouts.read(str(path), Counter(), now="9")]
-
-    blocks = [said["message"]["content"][0] for said in told if said["type"] == "assistant"]
-    ids = [block["id"] for block in blocks if block["type"] == "tool_use"]
-    assert len(ids) == len(set(ids)) > 5
-
-
 CHAT = Path(__file__).parent / "data" / "clients" / "gemini-chat-0.61.0.jsonl"
 CHAT_LINES: list[dict[str, Any]] = [json.loads(line) for line in CHAT.read_text("utf-8").splitlines()]
 CHAT_SESSION: str = CHAT_LINES[0]["sessionId"]

@@ -175,19 +175,6 @@ def test_files_that_the_map_leaves_out_have_no_history(
     assert noted() == []
 
 
-def test_an_edit_that_is_not_known_whole_has_no_history(memory: Path, projects: Path, shop: Path) -> None:
-    """A transcript without the file before the edit tells of nothing but the lines that changed."""
-    given = {"file_path": str(shop / "money.py"), "old_string": "return total", "new_string": "return 0"}
-    Lines(cwd=str(shop)).user("Fix it").call("Edit", given).result("File edited").said("Done.").write(
-        projects
-    )
-
-    take_in()
-
-    assert noted() == []
-    assert models.Observation.select().where(models.Observation.tool_name == "Edit").count() == 1
-
-
 def shown(text: str) -> str:
     """Return a file as a Read shows it to the model."""
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.splitlines(), 1))
@@ -216,6 +203,7 @@ def test_a_subagents_edits_are_known_by_what_it_read(memory: Path, projects: Pat
 @pytest.mark.parametrize(
     ("given", "text"),
     [
+        (None, ""),
         ({"offset": 3}, OLD),
         ({"limit": 2}, OLD),
         ({}, OLD + "# more\n" * 2_000),
@@ -224,18 +212,20 @@ def test_a_subagents_edits_are_known_by_what_it_read(memory: Path, projects: Pat
     ],
 )
 def test_a_file_that_was_not_read_whole_is_not_guessed(
-    given: dict[str, int], text: str, memory: Path, projects: Path, shop: Path
+    given: dict[str, int] | None, text: str, memory: Path, projects: Path, shop: Path
 ) -> None:
-    """A part of it, what the client cuts, or what the edit does not fit, is no version of the file."""
+    """Not read, a part of it, what the client cuts, or what the edit does not fit, is no version of it."""
     path = str(shop / "money.py")
-    lines = Lines(cwd=str(shop)).user("Mend money.py").call("Read", {"file_path": path, **given})
-    lines.result(shown(text))
+    lines = Lines(cwd=str(shop)).user("Mend money.py")
+    if given is not None:
+        lines.call("Read", {"file_path": path, **given}).result(shown(text))
     lines.call("Edit", {"file_path": path, "old_string": "return total", "new_string": "return 0"})
     lines.result("Updated.").said("Done.").write(projects)
 
     take_in()
 
     assert noted() == []
+    assert models.Observation.select().where(models.Observation.tool_name == "Edit").count() == 1
 
 
 COMMAND = [sys.executable, "-m", "claude_mem_lite.cli", "import", "transcripts"]

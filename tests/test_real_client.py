@@ -144,35 +144,21 @@ def test_a_fork_hears_what_its_parent_missed(claude: Claude) -> None:
     assert "Put an otter" not in block
 
 
-def test_after_clear_the_cleared_session_comes_first(claude: Claude) -> None:
-    """A part of its own tells where the cleared session stood; the other sessions follow it."""
+@pytest.mark.parametrize("source", ["clear", "compact"])
+def test_after_clear_or_a_compaction_the_session_itself_comes_first(claude: Claude, source: str) -> None:
+    """A part of its own tells what the session was asked to do; cleared, the others follow it."""
     claude.ask(DAM)
     with claude.terminal() as enter:
         enter(OTTER, "Stop")
-        enter("/clear", "SessionStart clear")
+        enter(f"/{source}", f"SessionStart {source}")
         enter(WHERE, "Stop")
 
-    assert sources() == ["startup", "startup", "clear"]
+    assert sources() == ["startup", "startup", source]
     [block] = claude.told(WHERE)
-    _, first, rest = block.split(SECTION, 2)
+    _, first, *rest = block.split(SECTION)
     assert "Put an otter" in first
     assert "Build a dam" not in first
-    assert "Build a dam" in rest
-
-
-def test_after_a_compaction_the_session_itself_comes_first(claude: Claude) -> None:
-    """A part of its own tells what the session was asked to do, before any other session."""
-    claude.ask(DAM)
-    with claude.terminal() as enter:
-        enter(OTTER, "Stop")
-        enter("/compact", "SessionStart compact")
-        enter(WHERE, "Stop")
-
-    assert sources() == ["startup", "startup", "compact"]
-    [block] = claude.told(WHERE)
-    first = block.split(SECTION)[1]
-    assert "Put an otter" in first
-    assert "Build a dam" not in first
+    assert source == "compact" or "Build a dam" in SECTION.join(rest)
 
 
 def test_a_session_without_services_gets_a_block_and_starts_them(claude: Claude, memory: Path) -> None:

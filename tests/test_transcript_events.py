@@ -71,6 +71,7 @@ def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path)
     ("text", "fields"),
     [
         ("<local-command-stdout>opus</local-command-stdout>", {}),
+        ("<command-name>/model</command-name><command-args>opus</command-args>", {}),
         ("[Request interrupted by user]", {}),
         ("Caveat: the messages below", {"isMeta": True}),
         ("This session is being continued", {"isCompactSummary": True}),
@@ -81,8 +82,9 @@ def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path)
     ],
 )
 def test_what_the_user_has_not_said_is_no_prompt(text: Any, fields: dict[str, Any], tmp_path: Path) -> None:
-    """What the client writes in the user's name is no prompt."""
-    Lines().user("Fix it").said("I look.").user(text, **fields).write(tmp_path)
+    """What the client writes in the user's name is no prompt, nor a command that the model never hears of."""
+    told_lines = Lines().user("Fix it").said("I look.").user(text, **fields)
+    told_lines.user("<local-command-stdout>set</local-command-stdout>").write(tmp_path)
 
     events, _ = told(tmp_path)
 
@@ -111,16 +113,6 @@ def test_prompts_are_what_the_hook_gets(text: Any, prompt: str | None, tmp_path:
     events, _ = told(tmp_path)
 
     assert events[1]["prompt"] == (prompt or "/review the last\ncommit")
-
-
-def test_a_command_of_the_client_is_no_prompt(tmp_path: Path) -> None:
-    """What the model never hears of, such as /model, is left out."""
-    command = "<command-name>/model</command-name><command-args>opus</command-args>"
-    Lines().user(command).user("<local-command-stdout>set</local-command-stdout>").user("Go").write(tmp_path)
-
-    events, _ = told(tmp_path)
-
-    assert [event["prompt"] for event in events if "prompt" in event] == ["Go"]
 
 
 def test_a_prompt_that_was_queued_is_one(tmp_path: Path) -> None:
