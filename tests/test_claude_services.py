@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from support.claudes_words import KEY, PROJECT, capture, row_of, words_about
 from support.fake_messages import FakeMessages, Fault, serving
 from support.hooks import run_hook, tool_event
-from support.processes import wait_until
+from support.processes import claude_mem, wait_until
 from support.web import Connection
 
 from claude_mem_lite import config, settings_file
@@ -28,13 +29,14 @@ EDIT = {
     "tool_input": {"file_path": f"{PROJECT}/a.py", "old_string": "x = 1", "new_string": "x = 2"},
     "tool_response": {"filePath": f"{PROJECT}/a.py"},
 }
+cli = partial(claude_mem, COLUMNS="300")
 Start = Callable[[], "subprocess.Popen[bytes]"]
 
 
-def end_session(event_name: str = "SessionEnd") -> None:
+def end_session(event_name: str = "SessionEnd", session_id: str = "s1") -> None:
     """Run the hook of a session's end, or of its compaction."""
     hook = "session_end" if event_name == "SessionEnd" else "pre_compact"
-    run_hook(hook, {"session_id": "s1", "hook_event_name": event_name}, project_dir=PROJECT)
+    run_hook(hook, {"session_id": session_id, "hook_event_name": event_name}, project_dir=PROJECT)
 
 
 def by_claude() -> list[str]:
@@ -228,13 +230,6 @@ def session(monkeypatch: pytest.MonkeyPatch, *, url: str, key: str) -> Iterator[
         yield
 
 
-def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on a wide terminal."""
-    command = [sys.executable, "-m", "claude_mem_lite.cli", *arguments]
-    environment = {**os.environ, "COLUMNS": "300"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-
-
 def start_by_hook() -> None:
     """Start a session, whose hook starts the services; return when they run."""
     run_hook("session_start", {"session_id": "s9", "hook_event_name": "SessionStart", "source": "startup"})
@@ -244,8 +239,7 @@ def start_by_hook() -> None:
 def remember(session_id: str) -> str:
     """Have a session of another project remembered, of which Claude could write; return who has."""
     run_hook("post_tool_use", tool_event("Edit", session_id=session_id, **EDIT), project_dir=PROJECT)
-    ended = {"session_id": session_id, "hook_event_name": "SessionEnd"}
-    run_hook("session_end", ended, project_dir=PROJECT)
+    end_session(session_id=session_id)
     models.open_databases(read_only=True)
     written = wait_until(lambda: finished(session_id))
     models.close_databases()

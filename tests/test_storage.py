@@ -133,23 +133,6 @@ def test_an_observation_opens_by_a_unique_prefix(memory: Path, prefix: str, foun
     assert opened == found
 
 
-def test_search_stays_in_its_project_and_time(memory: Path) -> None:
-    """Only the project asked for is searched, from the time asked for, sessions and observations alike."""
-    session_row(summary="the otter session")
-    long_ago = "2026-01-01T00:00:00.000000Z"
-    queries.save_observation(observation_row("old", title="feed an otter", created_at=long_ago))
-    queries.save_observation(observation_row("new", title="otter"))
-    queries.save_observation(observation_row("other", title="otter", project_dir="/q"))
-
-    everywhere = find("otters")
-    scoped = find("otters", project_dir="/p", since="2026-11-01")
-    sessions = find("otters", type="session")
-
-    assert sorted(hit.row.id for hit in everywhere) == ["new", "old", "other", "s1"]
-    assert sorted(hit.row.id for hit in scoped) == ["new", "s1"]
-    assert [(hit.row.kind, hit.row.id) for hit in sessions] == [("session", "s1")]
-
-
 def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
     """A session is due when it is silent, has no event left, and an observation that its summary lacks."""
     for session_id, hour in (("idle", 1), ("busy", 5), ("told", 1), ("left", 1)):
