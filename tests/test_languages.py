@@ -95,19 +95,9 @@ def test_a_type_is_not_changed_by_its_methods() -> None:
     assert moved == (Change("A.g", "method", "new"),)
 
 
-def test_changes_of_go_are_told_by_name() -> None:
-    """What came, went and changed between two versions of a file."""
-    before = "package a\nfunc Old() {}\nfunc (s *S) Keep() { a() }\ntype S struct{ a int }\n"
-    after = "package a\nfunc (s *S) Keep() { b() }\ntype S struct{ a, b int }\nfunc New() {}\n"
-
-    assert diff(before, after, path="a.go") == (
-        Change("Old", "function", "deleted"),
-        Change("S.Keep", "method", "modified"),
-        Change("S", "struct", "modified"),
-        Change("New", "function", "new"),
-    )
-    assert diff(None, after, path="a.go")[0] == Change("S.Keep", "method", "new")
-    assert diff(before, after, path="a.unknown") == ()
+def test_a_file_of_no_language_has_no_changes() -> None:
+    """Whatever it holds."""
+    assert diff("package a\nfunc Old() {}\n", "package a\n", path="a.unknown") == ()
 
 
 def test_what_an_error_hides_neither_came_nor_went() -> None:

@@ -93,10 +93,10 @@ class Lines:
         response = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
         return self.call("Bash", {"command": command}).result(output, response)
 
-    def wrote(self, path: str, content: str, *, before: str | None = None) -> Lines:
-        """Add a Write, of a new file where there was none before."""
-        response = {"type": "update" if before is not None else "create", "filePath": path}
-        response |= {"content": content, "originalFile": before, "structuredPatch": []}
+    def wrote(self, path: str, content: str) -> Lines:
+        """Add a Write of a new file."""
+        response = {"type": "create", "filePath": path, "content": content}
+        response |= {"originalFile": None, "structuredPatch": []}
         return self.call("Write", {"file_path": path, "content": content}).result("File written", response)
 
     def edited(self, path: str, before: str, old: str, new: str) -> Lines:
