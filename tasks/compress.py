@@ -40,7 +40,10 @@ def compress(event_id: str) -> None:
     if event is None or _with_others(event):
         return
     if event.event_name in {"Stop", "SessionEnd", "PreCompact"}:
-        meanwhile.take_in(event)
+        try:
+            meanwhile.take_in(event)
+        except Exception:  # the end of the turn is told all the same
+            log.exception("what was typed in a turn was not taken in")
     if event.event_name in {"SessionEnd", "PreCompact"}:
         summarize(event.session_id, retell=not event.finished_at)
     has_ended = event.event_name == "SessionEnd"

@@ -96,6 +96,7 @@ def test_what_is_typed_while_the_assistant_works_is_a_prompt(played: Play, tmp_p
         lines=(
             beside,
             queued("u2", f"from now on sign every commit with {token}"),
+            queued("u8", "half of a pair: \ud83d"),
             queued("u3", "Never push to main"),
             queued("u4", "Always use tabs", timestamp="2026-11-20T10:00:00Z"),
             queued("u5", "Always use blanks", sessionId="s0"),
@@ -106,7 +107,7 @@ def test_what_is_typed_while_the_assistant_works_is_a_prompt(played: Play, tmp_p
 
     told = queries.observations_of("s1")
     assert [row.tool_name for row in told if row.tool_name in {"UserPromptSubmit", "Stop"}] == [
-        *["UserPromptSubmit"] * 4, "Stop", "Stop",
+        *["UserPromptSubmit"] * 5, "Stop", "Stop",
     ]  # fmt: skip
     assert [row.title for row in told[2:4]] == [
         "and remember to use pagination", "from now on sign every commit with [redacted: github token]",

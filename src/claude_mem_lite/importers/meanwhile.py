@@ -42,7 +42,8 @@ def take_in(ended: PendingEvent) -> None:
         return
     heard = queries.prompts_of(ended.session_id) if typed else set()
     for event in Reading(Origin(ended.session_id, path)).events(typed):
-        text = scrub_as_set(json.dumps(event.payload, ensure_ascii=False))
+        told = json.dumps(event.payload, ensure_ascii=False).encode("utf-8", "replace").decode()
+        text = scrub_as_set(told)
         prompt = json.loads(text).get("prompt", "").strip()
         if prompt and prompt not in heard and not prompt.startswith(queries.BY_THE_CLIENT):
             place = (ended.project_dir, ended.work_tree, event.branch or ended.branch)
