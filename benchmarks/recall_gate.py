@@ -1,4 +1,4 @@
-"""When memory has something that a prompt needs: fits the gate of recall and prints what it trades.
+"""Fit the gate of recall, which tells whether memory has what a prompt needs; print what it trades.
 
     python benchmarks/recall_gate.py PROMPTS TRANSCRIPTS NEEDS
 

@@ -1,4 +1,4 @@
-"""What single writes do to the vectors: folder size at any time, and searches at the end against the start.
+"""Measure single writes of vectors: the folder's size meanwhile, and searches at the end against the start.
 
     python benchmarks/writes.py [--rows N] [--searches N]
 

@@ -1,4 +1,4 @@
-"""What a session gets while the web process is down, and what it gets afterwards."""
+"""Test what a session is told while the web process is down, and after it is up again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of an event, alone or folded with others, and whatever a client sends."""
+"""Test the observation of an event, alone or folded with others, whatever a client sends."""
 
 from __future__ import annotations
 

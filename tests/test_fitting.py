@@ -1,4 +1,4 @@
-"""What is counted for ranking: how common words are, and how much a model's cosine counts beside them."""
+"""Test the counts for ranking: how common words are, and the weight of a model's cosine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What install registers: the events that the client knows, a command that a shell can run, and the skill."""
+"""Test that install registers the events that the client knows, a command for a shell, and the skill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which key may ask Claude, who may say so, and what of an environment reaches the services or the API."""
+"""Test the choice of the API key, and which variables reach the services and the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sources of each language define, by hand; hashes, changes, and sources that mean harm."""
+"""Test the definitions found in each language against a list by hand; hashes, changes, hostile sources."""
 
 from __future__ import annotations
 

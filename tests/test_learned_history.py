@@ -1,4 +1,4 @@
-"""What the recorded sessions teach, without a key and with one: the conventions, and what was given up."""
+"""Test the learnings of the recorded sessions, without a key and with one."""
 
 from __future__ import annotations
 

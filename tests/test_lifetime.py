@@ -1,4 +1,4 @@
-"""When the services end by themselves, and what launchd and systemd are given to run them."""
+"""Test when the services end by themselves, and the files for launchd and systemd."""
 
 from __future__ import annotations
 

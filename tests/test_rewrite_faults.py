@@ -1,4 +1,4 @@
-"""What goes wrong at the API, and how often it is asked: nothing is lost, and nobody pays twice."""
+"""Test that failures of the API lose nothing, and that nobody pays twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who can read and reach what: permissions, owners, the socket, bodies without end, what files hold."""
+"""Test permissions and owners of files, access to the socket, endless bodies, and what files hold."""
 
 from __future__ import annotations
 

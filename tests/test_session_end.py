@@ -1,4 +1,4 @@
-"""How a session ended, what it left open, and what later sessions settle of it."""
+"""Test how a session's end is told, what it left open, and what later sessions settle."""
 
 from __future__ import annotations
 

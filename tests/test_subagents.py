@@ -1,4 +1,4 @@
-"""What sub-agents get of memory as they start."""
+"""Test the block that a sub-agent gets as it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session was shown and what it used of it; what may come again."""
+"""Test the notes of what a session was shown and used, and what may come again."""
 
 from __future__ import annotations
 

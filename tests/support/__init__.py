@@ -1,1 +1,1 @@
-"""What several test modules and benchmarks share; no test lives here."""
+"""Code that several test modules and benchmarks share; no test lives here."""

@@ -1,4 +1,4 @@
-"""What several tests of evaluations share: a judge that answers by what stands in the observation."""
+"""A judge for tests of evaluations that answers by the observation's text."""
 
 from __future__ import annotations
 

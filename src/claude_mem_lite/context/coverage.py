@@ -60,10 +60,9 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
     weights, rarity = _weights(states)
     pool = list(_pool(states, rarity, since=since, use=use, topic=_topic(branch)))
     covered: set[str] = set().union(*map(_terms, told))
-    # The headings that are told, the ids of rows that have a line, and the heads in it.
-    begun: set[int | str | tuple[str, str]] = set()
+    begun: set[str | tuple[str, str]] = set()  # the ids of rows that have a line, and the heads in it
     heading = headings or [(str(at), 0) for at in range(len(states))]
-    under: defaultdict[str, list[int]] = defaultdict(list)
+    under: defaultdict[str, list[int]] = defaultdict(list)  # what stands under a heading that is not told
     for number, (at, *_) in enumerate(pool):
         under[heading[at][0]].append(number)
 
@@ -72,7 +71,7 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
         head = 0 if not said.head or (said.row_id, said.head) in begun else len(said.head) + _JOINT
         line = _JOINT if said.row_id in begun else _LINE
         name, length = heading[at]
-        return len(said.says) + head + line + (0 if name in begun else length)
+        return len(said.says) + head + line + (length if name in under else 0)
 
     def gain(number: int) -> float:
         worth = sum(weights[term] for term in pool[number][2] - covered)
@@ -95,9 +94,8 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
         at, said, terms, *_ = pool[number]
         covered |= terms
         chosen[number] = at, said
-        cheaper = under.pop(heading[at][0], ())  # what stands under a heading that is told by now
-        begun |= {heading[at][0], said.row_id, (said.row_id, said.head)}
-        for other in cheaper:
+        begun |= {said.row_id, (said.row_id, said.head)}
+        for other in under.pop(heading[at][0], ()):  # what costs less now
             heapq.heappush(heap, (-gain(other), other))
     return list(chosen.values())
 

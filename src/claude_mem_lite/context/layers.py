@@ -95,7 +95,7 @@ def earlier(past: Past) -> list[Line]:
         told=told,
         use=past.worth,
         branch=past.branch,
-        headings=[(name, len(heads[name].text) + 3) for name in headings],
+        headings=[(name, len(heads[name].text) + len("- \n")) for name in headings],
     )
     # By session, turn, and which of the turn's lines it is.
     turns: dict[tuple[int, str, int], list[Said]] = {}

@@ -58,16 +58,12 @@ def turn_of(event: PendingEvent) -> Turn:
 
 
 def turn_began_at(event: PendingEvent) -> str:
-    """Return when the turn of an event began: at the end of the one before it or of the session's start.
-
-    The time is UTC text.
-    """
-    mine = (PendingEvent.session_id == event.session_id) & (PendingEvent.seq < event.seq)
-    ended = PendingEvent.select(fn.MAX(PendingEvent.created_at)).where(
-        mine & (PendingEvent.event_name == "Stop")
-    )
-    began = PendingEvent.select(fn.MIN(PendingEvent.created_at)).where(mine)
-    return ended.scalar() or began.scalar() or event.created_at
+    """Return when the turn of an event began: as the one before it ended, or with the session (UTC text)."""
+    at, mine = PendingEvent.created_at, PendingEvent.session_id == event.session_id
+    before = PendingEvent.select(at).where(mine & (PendingEvent.seq < event.seq)).limit(1)
+    # Neither reads more than it needs: a session's events can be hundreds of megabytes.
+    ended = before.where(PendingEvent.event_name == "Stop").order_by(PendingEvent.seq.desc())
+    return ended.scalar() or before.order_by(PendingEvent.seq).scalar() or event.created_at
 
 
 def transcript_path(project_dir: str) -> str:
