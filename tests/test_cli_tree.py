@@ -254,6 +254,17 @@ def test_an_error_of_the_system_is_said_in_words(error: OSError, says: str) -> N
     assert cli._of_the_system(error).startswith(says)
 
 
+def test_who_reads_no_further_is_told_nothing(home: Path) -> None:
+    """As `head` does, which ends when it has its lines."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = [sys.executable, "-m", "claude_mem_lite.cli", "status"]
+    done = subprocess.run(program, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_services_that_stopped_by_design_sleep(home: Path, claude_dir: Path) -> None:
     """With hooks that start them they are no problem; without, or with autostart off, they are."""
     assert command("install-hooks", "--client", "2.1.50").returncode == 0

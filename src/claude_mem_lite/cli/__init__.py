@@ -41,6 +41,9 @@ def main() -> None:
 
 def _fail(error: Exception) -> None:
     """Say in one line what went wrong, and end with 1."""
+    if isinstance(error, BrokenPipeError):  # whoever reads has had enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     import sqlite3
     import traceback
 
