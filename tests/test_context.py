@@ -9,7 +9,8 @@ from support.context import AT, at, lines, shown
 from support.databases import change, learning_row, observe, session_row
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.context import builder
+from claude_mem_lite.context import builder, layers
+from claude_mem_lite.context.past import Past
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.storage import DatabaseError, models, queries
 from claude_mem_lite.storage import context as context_rows
@@ -344,6 +345,19 @@ def test_what_a_long_report_states_is_told_whole(memory: Path) -> None:
 
 
 LAST = "The shelf is done, with a test of each function and a page in the manual."
+
+
+@pytest.mark.parametrize(("told", "goes_first"), [((), 0), (("files: `load_book`",), 1)])
+def test_what_lines_above_name_gives_way(memory: Path, told: tuple[str, ...], goes_first: int) -> None:
+    """Where there is room for one of two statements of one worth."""
+    stated = [f"`{name}` takes the lock before it reads the authors." for name in ("load_book", "save_book")]
+    session_row("s0", branch="main", last_event_at=at(-60), status="closed")
+    observe("0" * 32, "Stop", "\n\n".join(stated), session_id="s0", created_at=at(-60))
+    sessions = context_rows.sessions("/p", limit=1)
+
+    _, line = layers.earlier(Past("/p", AT, sessions, room=35, told=told))
+
+    assert line.says == stated[goes_first]
 
 
 def test_earlier_work_stands_under_its_branch(memory: Path) -> None:

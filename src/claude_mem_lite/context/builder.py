@@ -191,9 +191,10 @@ def build(  # noqa: PLR0913  (all of them say what started)
         section = Section(layer.name, _title(layer, past))
         sections.append(section)
         allowed = min(left, budget.share(layer.name) + carried)
+        told = [line.says for each in sections for line in each.lines]
         try:
             with context_rows.time_limit(LAYER_S):
-                lines = _without_told(layer.lines(replace(past, room=allowed)), project_dir)
+                lines = _without_told(layer.lines(replace(past, room=allowed, told=told)), project_dir)
         except DatabaseError:
             skipped.append(layer.name)
             carried = allowed

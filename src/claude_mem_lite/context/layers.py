@@ -84,7 +84,6 @@ def earlier(past: Past) -> list[Line]:
         for at, row in enumerate(sessions)
         for state in [past.state(row)]
     ]
-    told = [said.text for said in _left(past, past.newest)] if past.newest else []
     headings = [row.id if row.branch in SHARED_BRANCHES else row.branch for row in sessions]
     # A branch's heading is that of its first session here.
     heads = {name: past.heading(row) for name, row in zip(headings[::-1], sessions[::-1], strict=True)}
@@ -92,7 +91,7 @@ def earlier(past: Past) -> list[Line]:
         states,
         chars=round(past.room * CHARS_PER_TOKEN),
         since=past.since,
-        told=told,
+        told=past.told,
         use=past.worth,
         branch=past.branch,
         headings=[(name, len(heads[name].text) + len("- \n")) for name in headings],

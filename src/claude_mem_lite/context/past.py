@@ -52,8 +52,8 @@ class Past:
     """What may be told of a project: what `sessions`, newest first, did after a time (`since`, "" for all).
 
     `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
-    are the tokens that a layer may spend; `branch` is the session's if it has one of its own, else "". `gone`
-    says what of a text of a time is not so any more.
+    are the tokens that a layer may spend, `told` what the block says before it; `branch` is the session's if
+    it has one of its own, else "". `gone` says what of a text of a time is not so any more.
     """
 
     project_dir: str
@@ -65,6 +65,7 @@ class Past:
     gone: Callable[[str, str], str] = lambda _text, _at: ""
     room: int = 0
     branch: str = ""
+    told: Sequence[str] = ()
 
     @property
     def recent(self) -> dict[str, int]:
