@@ -202,7 +202,7 @@ def test_the_users_words_are_their_will(memory: Path) -> None:
     block = builder.build(PROJECT, session_id="next")
     resumed = builder.build(PROJECT, session_id="s1", source="compact")
 
-    assert f"convention: {learned}" in block.text
+    assert learned in block.text
     assert "Goal: From now on you must always run npx zorkel-format" in block.text
     assert f"Goal: {said}" in resumed.text
 

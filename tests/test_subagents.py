@@ -86,8 +86,9 @@ def test_a_subagent_gets_rules_what_fails_and_its_task(memory: Path) -> None:
     assert before == ""
     assert cold == warm
     assert cold.startswith("<claude-mem>\nRecord of past work on this")
-    assert [line.partition("] ")[2] for line in cold.splitlines() if line.startswith("- [")] == [
-        "11111111 convention: Amounts are cents, never floats.",
+    begun = (line for line in cold.splitlines() if line.startswith("- "))
+    assert [line.removeprefix("- ").rpartition("] ")[2] for line in begun] == [
+        "11111111 Amounts are cents, never floats.",
         "55555555 Fails: make lint: “no rule to make target 'lint'”",
         "22222222 gotcha: The tests need LEDGER_TZ=UTC.",
         "eeeeeeee Edit allocate in money.py: the largest remainder gets the cent",

@@ -11,3 +11,4 @@ KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
 Type = Literal["all", "observation", "session", "learning", "code"]
 
 Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
+RULE: Category = "convention"  # how the user wants things done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import re
 import time
 
 from claude_mem_lite.capture import inbox
@@ -26,7 +27,7 @@ def shown(session_id: str, via: str, *ids: str, minutes: int = 0) -> None:
 def lines(block: builder.ContextBlock, layer: str) -> list[str]:
     """Return the lines of a layer without age."""
     return [
-        line.text.removeprefix("  - ") if line.text.startswith("  - ") else line.text.partition("] ")[2]
+        line.text.partition("] ")[2] if line.text.startswith("[") else line.text.removeprefix("  - ")
         for section in block.sections
         if section.name == layer
         for line in section.lines
@@ -36,6 +37,6 @@ def lines(block: builder.ContextBlock, layer: str) -> list[str]:
 def is_fenced(block: str) -> bool:
     """Tell whether a block is one, of lines of ours alone, which no captured text has left."""
     inner = block.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
-    marks = ("- [", "  - ", "## ", "Record", "More:")
+    is_ours = re.compile(r"- \[|(?:  )?- \S{1,8} |## |Record|More:").match
     no_tags = "<" not in inner and ">" not in inner.replace("->", "").replace("=>", "")
-    return no_tags and all(line.startswith(marks) for line in inner.split("\n") if line)
+    return no_tags and all(map(is_ours, filter(None, inner.split("\n"))))

@@ -15,7 +15,7 @@ from claude_mem_lite.cli.guards import ID_CHARS, Id, guard, guards, sync
 from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
 from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_table, story_table
 from claude_mem_lite.cli.text import age, printable
-from claude_mem_lite.kinds import Category
+from claude_mem_lite.kinds import RULE, Category
 from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def add(
     exclusive(**{"global": everywhere}, project=project)
     open_memory(may_be_new=True)
     project_dir = None if everywhere else projects.of(os.path.expanduser(project))
-    row = curate.add(content, category=category or "convention", project_dir=project_dir)
+    row = curate.add(content, category=category or RULE, project_dir=project_dir)
     _done("added", row, as_json=as_json)
 
 

@@ -27,7 +27,7 @@ LAYER_S = 0.1
 _CLEARED_S = 60.0
 _SESSIONS_READ = 30
 _READ = 300
-_STATE_LINES, _EARLIER_LINES = 20, 100
+_STATE_LINES, _SAID_LINES, _EARLIER_LINES = 20, 12, 100
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
 FUNCTION_MAP, _TEAM = "function_map", "team"
@@ -46,10 +46,11 @@ class Budget:
     files: int = 150
     thread: int = 400
     learnings: int = 250
+    said_once: int = 130
     function_map: int = 150
     together: int = 120
     failures: int = 200
-    earlier: int = 570
+    earlier: int = 440
     reserve: int = 160
 
     @property
@@ -140,6 +141,7 @@ _LAYERS = (
     _Layer("files", "Files worked on most lately", layers.worked_on, 1),
     _Layer("thread", "Where the work stands", layers.thread, _STATE_LINES),
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
+    _Layer("said_once", "Said once by the user, about the work at the time", layers.said_once, _SAID_LINES),
     _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
     _Layer("together", "What is changed together", together.changed_with, together.LINES),
     _Layer("failures", "Fails here, and what works", failure.recurring, failure.LINES),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said, without_repeated_heads
+from claude_mem_lite.kinds import RULE
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as context_rows
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 SESSIONS = 25
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 LINE_CHARS = 240
-_GOAL_CHARS = (40, 200)  # of what a session was for, of the thread's
+# Of what a thread is for, of each thing that was asked in another session, and of a commit's subject.
+_GOAL_CHARS, _ASKED_CHARS, _COMMIT_CHARS = 200, 40, 80
+_COMMIT = re.compile(r"(?:Commit|Amend) (“.+”)")
 TURN_CHARS = 480
 # A session is worth so much of the one after it, one of the own branch so much of another.
 FADES, _OWN_BRANCH = 0.9, 4.0
@@ -122,12 +126,14 @@ class Past:
         )  # fmt: skip
 
     def learned(self, row: Learning, *, weight: float, reason: str, head: str = "") -> Line:
-        """Return the line of a learning; one whose code has changed says so, and is worth less."""
-        says = f"{head}{row.category}: {row.content}"
+        """Return the line of a learning, a rule's without age; one whose code has changed is worth less."""
+        at, says = row.updated_at, f"{head}{row.category}: {row.content}"
         if row.stale:
             says = f"{row.category}, may be outdated ({one_line(row.stale, _STALE_CHARS)}): {row.content}"
             weight, reason = _STALE * weight, f"{reason}, stale"
-        return self.line(row.id, "learning", row.updated_at, says, weight=weight, reason=reason)
+        elif row.category == RULE:
+            at, says = "", f"{head}{row.content}"
+        return self.line(row.id, "learning", at, says, weight=weight, reason=reason)
 
     @property
     def newest(self) -> Session | None:
@@ -141,19 +147,17 @@ class Past:
     def heading(self, row: Session, *, of_thread: bool = False) -> Line:
         """Return the line under which what a session did is told: its branch, and what it was for.
 
-        On a shared branch that is what was asked first and last, of a thread what was asked first, at length.
+        On a shared branch that is its last commit, else what was asked first and last; of a thread what was
+        asked first, at length.
         """
         state = self.state(row)
         branch = quote_long_names(named(row.branch))
         is_open = "still open" if row.status == "active" and not row.summary else ""
         goal = ""  # a branch of its own says what it is for
         if row.written_by != "local" and row.summary:
-            goal = one_line(row.summary, _GOAL_CHARS[of_thread])
+            goal = one_line(row.summary, _GOAL_CHARS if of_thread else _ASKED_CHARS)
         elif row.branch in SHARED_BRANCHES:
-            asked = [said.says for said in state.thread if said.label in GOALS][::-1]
-            goal = " / ".join(
-                one_line(each, _GOAL_CHARS[of_thread]) for each in asked[: 1 if of_thread else 2]
-            )
+            goal = _goal(state.thread, of_thread=of_thread)
         as_what = f" as {state.merged_as}" if state.merged_as else ""
         merged = f"(merged{as_what})" if branch and state.is_merged else ""
         parts = [" ".join(filter(None, [branch, is_open, merged])), goal]
@@ -220,6 +224,17 @@ class Past:
         """Return what a line is still worth that was shown often and never used (0 to 1)."""
         shown, used = self.uses.get(row_id, (0, 0))
         return min(1.0, (2 * used + _SHOWINGS) / shown) if shown > _SHOWINGS else 1.0
+
+
+def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:
+    """Return what a session was for, by the lines of its thread."""
+    asked = [said.says for said in thread if said.label in GOALS][::-1]
+    if of_thread:
+        return one_line("".join(asked[:1]), _GOAL_CHARS)
+    committed = next((found[1] for said in thread if (found := _COMMIT.match(said.says))), "")
+    return one_line(committed, _COMMIT_CHARS) or " / ".join(
+        one_line(each, _ASKED_CHARS) for each in asked[:2]
+    )
 
 
 def asked_in(prompt: str) -> str:

@@ -65,8 +65,9 @@ def titled(title: str, lines: Iterable[str]) -> str:
 
 
 def entry(row_id: str, at: str, says: str, *, now: float) -> str:
-    """Return a line that says something harmless of a row; `at` is UTC text, `now` Unix seconds."""
-    return f"[{ago(at, now=now)}] {harmless(row_id[:ID_CHARS], chars=ID_CHARS)} {says}"
+    """Return a line that says something harmless of a row; `at` is UTC text or "", `now` Unix seconds."""
+    age = f"[{ago(at, now=now)}] " if at else ""
+    return f"{age}{harmless(row_id[:ID_CHARS], chars=ID_CHARS)} {says}"
 
 
 def under(row_id: str, says: str) -> str:

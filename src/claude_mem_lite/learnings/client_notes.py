@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from claude_mem_lite.distill import auto_memory
+from claude_mem_lite.kinds import RULE
 from claude_mem_lite.learnings import evolve
 from claude_mem_lite.learnings.evolve import Candidate, Outcome
 from claude_mem_lite.storage import facts, queries
@@ -38,7 +39,7 @@ def take(project_dir: str, session_id: str = "") -> Taken:
         elif key in seen:
             taken.known += 1
         else:
-            candidate = Candidate(rule, "convention", "assistant")
+            candidate = Candidate(rule, RULE, "assistant")
             outcome = evolve.take(candidate, session_id=session_id or "auto-memory", project_dir=project_dir)
             seen[key] = outcome.learning_id
             taken.outcomes.append((note.file, outcome))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
 from claude_mem_lite.importers.store import is_imported
+from claude_mem_lite.kinds import RULE
 from claude_mem_lite.learnings import client_notes, evolve, findings, heard
 from claude_mem_lite.learnings.evidence import ACTIVE, stated
 from claude_mem_lite.learnings.evolve import CANDIDATE, INITIAL, Candidate
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 FADES_BY = 0.01
 
 _EARLIER = 400  # prompts of other sessions, in which the same may have been said
-_KIND = "convention"
 
 
 def learn(session_id: str) -> list[Outcome]:
@@ -85,7 +85,7 @@ def _take(
     session: Session, said: Said, *, of: str = "", starts_at: float = CANDIDATE, origin: Origin = "user"
 ) -> Outcome:
     ids = (said.observation_id,) if said.observation_id else ()
-    candidate = Candidate(said.text, _KIND, origin, starts_at=starts_at, observations=ids)
+    candidate = Candidate(said.text, RULE, origin, starts_at=starts_at, observations=ids)
     return evolve.take(candidate, session_id=of or session.id, project_dir=session.project_dir, at=said.at)
 
 
