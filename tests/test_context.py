@@ -364,7 +364,7 @@ def test_a_session_on_a_shared_branch_is_headed_by_its_commit_or_by_what_was_ask
 
 
 def test_what_a_long_report_states_is_told_whole(memory: Path) -> None:
-    """In several lines, none of them so long that a part of it would be lost."""
+    """In one line, however long that is."""
     stated = [
         f"`step_{number}` writes shelf {number} before it tells the reader of it." for number in range(12)
     ]

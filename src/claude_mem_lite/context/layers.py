@@ -5,13 +5,13 @@ go in is `budget`'s business.
 """
 
 import os.path
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
-from claude_mem_lite.context.past import FADES, SESSIONS, TURN_CHARS, Past
+from claude_mem_lite.context.past import FADES, SESSIONS, Past
 from claude_mem_lite.distill.findings import findings
 from claude_mem_lite.distill.phrases import NOT
 from claude_mem_lite.distill.standing import changed, is_test
@@ -99,12 +99,9 @@ def earlier(past: Past) -> list[Line]:
         branch=past.branch,
         headings=[(name, len(heads[name].text) + len("- \n")) for name in headings],
     )
-    # By session, turn, and which of the turn's lines it is.
-    turns: dict[tuple[int, str, int], list[Said]] = {}
-    chars: Counter[tuple[int, str]] = Counter()
+    turns: dict[tuple[int, str], list[Said]] = {}
     for at, said in chosen:
-        chars[at, said.row_id] += len(said.text) + len("; ")
-        turns.setdefault((at, said.row_id, chars[at, said.row_id] // TURN_CHARS), []).append(said)
+        turns.setdefault((at, said.row_id), []).append(said)
     places = {turn: place for place, turn in enumerate(turns)}
     lines: list[Line] = []
     for heading in dict.fromkeys(headings):

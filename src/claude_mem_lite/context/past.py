@@ -32,7 +32,7 @@ LINE_CHARS = 240
 # Of what a thread is for, of each thing that was asked in another session, and of a commit's subject.
 _GOAL_CHARS, _ASKED_CHARS, _COMMIT_CHARS = 200, 40, 80
 _COMMIT = re.compile(r"(?:Commit|Amend) (“.+”)")
-TURN_CHARS = 480
+_EDITS_CHARS = 480
 # A session is worth so much of the one after it, one of the own branch so much of another.
 FADES, _OWN_BRANCH = 0.9, 4.0
 # What was renamed or moved since is worth so much of what was not; what is gone, nothing.
@@ -173,7 +173,7 @@ class Past:
         # What an edit removed is told by the line itself.
         is_edit = said.label == IN_FLIGHT
         gone = "" if is_edit else self.gone(said.text, said.at)
-        told = harmless(said.text, chars=TURN_CHARS if is_edit else chars) + gone
+        told = harmless(said.text, chars=_EDITS_CHARS if is_edit else chars) + gone
         return Line(
             said.row_id, "observation", under(said.row_id, told), 1.0, told, reason=said.label or "stated",
             stands_for=said.stands_for, is_users=said.is_users, is_one_of_many=not said.is_deed,
