@@ -152,7 +152,7 @@ def test_what_worked_without_an_edit_tells_what_was_wrong(
 
 def test_a_long_title_does_not_hide_what_made_a_call_work() -> None:
     """What stands in quotation marks is left out of a command that is too long."""
-    title = f'--title "{"The shelf " * 30}"'
+    title = f'--title "{"The shelf " * 9}"'
     fails = call(f"gh pr create --fill {title}", error="Head sha cannot be blank")
 
     (found,) = read_calls([fails, call(f"gh pr create {title} --base main --head shelf")]).failed
@@ -262,10 +262,15 @@ def test_who_looks_for_what_is_not_there_is_not_told_at_a_start(memory: Path, sl
 
 
 def test_a_start_names_what_sessions_run(memory: Path) -> None:
-    """Commands that worked in two sessions; no looks, no git, none of one place, none that failed alone."""
+    """Commands that worked in two sessions; no looks, no git, none of one place, none that failed alone.
+
+    A shell that stands in the folder already needs no step into it; the next session's does.
+    """
     for name in ("s1", "s2"):
         session(
-            name, call("cd lib && make check 2>&1 | tail -3"), call("git push"), call("cat notes.md"),
+            name, call("cd lib && make check 2>&1 | tail -3"), call("make check"),
+            call("cd web && PORT=4011 CI=1 npx vitest"), call("HOME=/tmp/x bin/rails test"),
+            call("git push"), call("cat notes.md"),
             call("make x > /tmp/out"), call("rm lib/old.py"),
             call("python3 - <<E\nprint(1)\nE"), call("make broken", error="it is all broken"),
         )  # fmt: skip
@@ -276,7 +281,9 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
         if section.name == "failures" and line.says.startswith("Run")
     ]  # fmt: skip
 
-    assert line == "Run most here: `make check`"
+    assert line == (
+        "Run most here: `cd lib && make check`, `cd web && PORT=4011 CI=1 npx vitest`, `bin/rails test`"
+    )
 
 
 def test_forgetting_takes_the_failures_along(memory: Path) -> None:

@@ -64,12 +64,14 @@ class Command:
 
     `text` is its here-document, `reader` the program that its output is piped into, `branch` what is checked
     out, where that is known, `folder` where it runs (relative to where the line does), `outer` the words with
-    the wrappers that were taken off. A wrapper, and what another command runs, is no `is_step`.
+    the wrappers that were taken off, `variables` what is set for it. A wrapper, and what another command
+    runs, is no `is_step`.
     """
 
     def __init__(self, words: tuple[str, ...], outer: tuple[str, ...], folder: str, *, is_step: bool) -> None:
         self.words, self.outer, self.folder, self.is_step = words, outer, folder, is_step
         self.outputs: list[str] = []
+        self.variables: list[str] = []
         self.text = self.reader = self.branch = ""
 
     @property
@@ -184,6 +186,8 @@ class Script:
     def _end(self, command: Command, words: list[str], piped_from: Command | None) -> None:
         """Note the command of these words, and those that it runs; a `cd` is noted by its folder."""
         while words and (words[0] in _KEYWORDS or _is_assignment(words[0])):
+            if words[0] not in _KEYWORDS:
+                command.variables.append(words[0])
             words = words[1:]
         if words and words[0] in _HEADS:
             words = []

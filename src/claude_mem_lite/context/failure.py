@@ -1,8 +1,9 @@
 """Tells what sessions found out: which commands run, which fail, what works instead, what was explained."""
 
 import os.path
-from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -26,6 +27,8 @@ LINES = 5
 
 _CHARS = 380
 _COMMANDS = 6  # that were run most
+# How a command begins that enters a folder, or sets variables; in fewer of its runs that does not count.
+_HOW, _SELDOM = re.compile(r"^(?:cd \S+ && )?(?:\w+=\S* )*"), 0.25
 _FINDINGS = 20  # of which lines are made
 _SUBS = 2  # words of a sub-command, as in `gh pr create`
 _JOINS = 3  # letters of a word that joins others, at most
@@ -113,20 +116,29 @@ def _is_form_of(word: str, name: str) -> bool:
 
 def _run_most(past: Past) -> list[Line]:
     """Return the commands that several sessions ran, those of most and of the last ones first, in a line."""
-    worth: defaultdict[str, float] = defaultdict(float)
-    met: Counter[str] = Counter()
+    forms: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by their words
+    met: defaultdict[str, set[str]] = defaultdict(set)
     for at, row in enumerate(past.sessions):
         for command in past.state(row).commands:
-            worth[command] += FADES**at
-            met[command] += 1
-    often = [command for command in worth if met[command] >= RECURS]
-    best = sorted(often, key=worth.__getitem__, reverse=True)[:_COMMANDS]
+            words = _HOW.sub("", command)
+            forms[words][command] += FADES**at
+            met[words].add(row.id)
+    often = [words for words in forms if len(met[words]) >= RECURS]
+    best = sorted(often, key=lambda words: -sum(forms[words].values()))[:_COMMANDS]
     if not best or past.since:
         return []
     row = past.sessions[0]
-    says = "Run most here: " + ", ".join(f"`{command}`" for command in best)
-    line = past.line(row.id, "observation", row.last_event_at, says, weight=20.0, reason="commands run")
+    says = "Run most here: " + ", ".join(f"`{_usual(forms[words])}`" for words in best)
+    line = past.line(
+        row.id, "observation", row.last_event_at, says, weight=20.0, reason="commands run", chars=_CHARS
+    )
     return [replace(line, is_one_of_many=True)]
+
+
+def _usual(forms: Mapping[str, float]) -> str:
+    """Return how a command is given: with its folder and its variables, unless they are seldom named."""
+    usual = [form for form, worth in forms.items() if worth >= _SELDOM * sum(forms.values())]
+    return max(usual, key=lambda form: (len(form), form))
 
 
 def _explained(past: Past) -> list[Line]:

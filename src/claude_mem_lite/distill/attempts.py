@@ -4,10 +4,11 @@ A failure is settled by the same command that succeeds later, in its session or 
 looked at something from outside (curl, ping) is settled as soon as the work went on without it.
 """
 
+import os.path
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import shell
@@ -37,7 +38,11 @@ _ENDINGS = frozenset({"exit", "return", "false"})
 # What is in every repository, and how a command names a file, a text, a place or a script of its own.
 _VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}|\s-$")
+_BIN = re.compile(r"(?:[\w.-]+/)*bin/")  # where a project keeps programs
 _RAN_CHARS = 60
+# Wrappers that say nothing of how a command has to be given; what a folder or a value of one place has.
+_ASIDE = frozenset({"timeout", "time", "nice", "nohup", "command", "builtin", "exec", "stdbuf", "xargs"})
+_NOWHERE = re.compile(r"(?:^|=)[~/]|[$'\"`*…\[]|\.\.")
 _GITS = ("fatal", "error", "CONFLICT", "hint", "!", "remote")  # how git begins its own errors
 
 _PROGRAM = re.compile(r"[\w.+-]+")
@@ -78,6 +83,18 @@ class Failure:
     key: Key
     error: str
     is_probe: bool
+
+
+class Ran(NamedTuple):
+    """A command that worked: the folder in which it was given ("": the project's), variables, words."""
+
+    folder: str
+    variables: str
+    words: str
+
+    def __str__(self) -> str:
+        enters = f"cd {self.folder} &&" if self.folder else ""
+        return " ".join(filter(None, [enters, self.variables, self.words]))
 
 
 def is_commit(observation: Noted) -> bool:
@@ -138,7 +155,7 @@ def succeeded(observation: Noted) -> Iterable[Key]:
     return [_key(step) for step in _steps(observation)]
 
 
-def ran(observation: Noted, *, is_whole: bool = False) -> list[str]:
+def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
     """Return the commands of an observation that worked: no looks, and nothing that is of one place.
 
     With `is_whole`, [] where something is of one place.
@@ -147,9 +164,21 @@ def ran(observation: Noted, *, is_whole: bool = False) -> list[str]:
         return []
     steps = (step for step in _steps(observation) if not (shell.is_lookup(step) or is_probe(step)))
     own = (step for step in steps if not (step.program in _VERSIONING or step.text or step.outputs))
-    told = [" ".join(step.words) for step in own]
-    kept = [each for each in told if len(each) <= _RAN_CHARS and not _ONE_PLACE.search(each)]
+    told = [_ran(step) for step in own]
+    kept = [each for each in told if len(each.words) <= _RAN_CHARS and not _is_of_one_place(each.words)]
     return [] if is_whole and len(kept) < len(told) else kept
+
+
+def _is_of_one_place(words: str) -> bool:
+    return _ONE_PLACE.search(_BIN.sub("", words)) is not None
+
+
+def _ran(step: Command) -> Ran:
+    """Return a command as it has to be given, but for what is of one place in its folder and variables."""
+    words = step.words if step.outer[0] in _ASIDE else step.outer
+    folder = "" if _NOWHERE.search(step.folder) else os.path.normpath(step.folder or ".").replace("./", "", 1)
+    variables = [each for each in step.variables if not _NOWHERE.search(each)]
+    return Ran("" if folder == "." else folder, " ".join(variables), " ".join(words))
 
 
 def succeeding(observations: Iterable[Noted]) -> set[Key]:

@@ -82,12 +82,13 @@ def state_of(
     files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
     by_user = {said.row_id: [said] for said in settled(rows)}
     lasting = without_overtaken(rows)
-    commands = Counter(command for row in rows for command in ran(row))
+    commands = [command for row in rows for command in ran(row)]
+    worked = {command.words for command in commands}
     questions = _questions(rows)
     stated = [
         said
         for row in reversed(lasting)
-        for said in by_user.get(row.id) or _stated(row, questions.get(row.id, ""), commands)
+        for said in by_user.get(row.id) or _stated(row, questions.get(row.id, ""), worked)
     ]
     if not stated:  # nobody has reported: what was done speaks for itself
         commits = [row for row in reversed(rows) if is_commit(row)]
@@ -95,7 +96,7 @@ def state_of(
         stated = [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
     return State(
         thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files),
-        dict(commands.most_common(_COMMANDS)),
+        dict(Counter(map(str, commands)).most_common(_COMMANDS)),
     )  # fmt: skip
 
 

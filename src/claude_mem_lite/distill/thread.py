@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.attempts import Noted, is_commit, open_failures, ran
+from claude_mem_lite.distill.attempts import Noted, Ran, is_commit, open_failures, ran
 from claude_mem_lite.distill.local import fields
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
 from claude_mem_lite.distill.statements import MOMENT, Statement, statements
@@ -247,15 +247,20 @@ def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
 
 def _tested(rows: Sequence[Row]) -> list[Said]:
     """Return which command tested everything last, if that was well, and whether edits came after it."""
-    runs = [
-        (at, row, " && ".join(ran(row, is_whole=True))) for at, row in enumerate(rows) if test_verdict(row)
-    ]
+    runs = [(at, row, _together(ran(row, is_whole=True))) for at, row in enumerate(rows) if test_verdict(row)]
     at, row, command = next((run for run in reversed(runs) if run[2]), (0, None, ""))
     if row is None or has_bad_tests(test_verdict(runs[-1][1])):
         return []
     edits = sum(later.tool_name in EDITORS for later in rows[at + 1 :])
     after = f", {count(edits, 'edit')} since" if edits else ""
     return [Said(row.id, row.created_at, f"`{command}` passed{after}", "Tests")]
+
+
+def _together(commands: Sequence[Ran]) -> str:
+    """Return a line of commands, which enters a folder once; of several folders without them."""
+    folders = {command.folder for command in commands}
+    rest = " && ".join(str(command._replace(folder="")) for command in commands)
+    return f"cd {''.join(folders)} && {rest}" if len(folders) == 1 and folders != {""} else rest
 
 
 def _committed(rows: Sequence[Row]) -> list[Said]:
