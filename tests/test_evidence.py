@@ -45,6 +45,25 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
     assert [count for _, count in signs(rule)] == [ACTIVE]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "rule"),
+    [
+        ("ok. the shelf test goes in first. always like that please", "the shelf test goes in first"),
+        ("Erst der Test, dann der Umbau. Ab jetzt immer so", "Erst der Test, dann der Umbau"),
+        ("un titre court, sans emoji. toujours comme ça", "un titre court, sans emoji"),
+        ("título curto e em inglês. sempre assim", "título curto e em inglês"),
+        ("the shelf test goes in first. it always looks like that, ignore it", ""),
+        ("the shelf falls over. is it always like that?", ""),
+        ("good catch with the label, remember that", ""),
+        ("two labels on one shelf practically never, there are so many", ""),
+        ('what is this: "warning: never type coerced"', ""),
+    ],
+)
+def test_what_binds_may_stand_behind_what_it_binds(prompt: str, rule: str) -> None:
+    """A sentence that says only that it holds is about the one before; a report of what happens is not."""
+    assert [content for content, count in signs(prompt) if count == ACTIVE] == ([rule] if rule else [])
+
+
 @pytest.mark.parametrize("prompt", CASES["no_rules"])
 def test_tasks_questions_one_offs_and_pastes_are_no_rules(prompt: str) -> None:
     """What asks, tells of a fault, holds for once, or was not typed gives no evidence."""

@@ -28,7 +28,7 @@ FROM_NOW_ON = _any_of(
     f"(?:answer|reply|respond|talk|speak) (?:to me )?in {_LANGUAGE},antworte (?:mir )?(?:auf|in) {_LANGUAGE},"
     f"répond(?:s|ez)(?:-moi)? en {_LANGUAGE},responde(?:me)? en {_LANGUAGE},responda em {_LANGUAGE},rispondi(?:mi)? in {_LANGUAGE},"
     "from now on,from here on,from this point on,from today,as of (?:now|today),going forward,henceforth,"
-    "as a (?:general )?rule,by convention,same for (?:every|each|all),as always,wie immer,comme toujours,como siempre,como sempre,"
+    "as a (?:general )?rule,by convention,same for (?:every|each|all),(?:as|like) (?:we )?always,wie immer,comme toujours,como siempre,como sempre,"
     "come sempre,zoals altijd,jak zawsze,как всегда,ab jetzt,ab heute,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
     "désormais,dorénavant,à partir de maintenant,à partir d'aujourd'hui,à l'avenir,"
     "de ahora en adelante,a partir de (?:ahora|hoy|hoje),en adelante,de agora em diante,a partir de agora,daqui (?:para a|pra) frente,"
@@ -49,9 +49,27 @@ ALWAYS = _any_of(
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
     "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
+# It is only nearly so: "practically never".
+NEARLY = re.compile(
+    r"(?<!\w)(?:almost|nearly|practically|basically|virtually|hardly|fast|praktisch|presque|pratiquement|casi"
+    r"|quase|praticamente|quasi|bijna|prawie|почти)\s+$|几乎$|ほとんど$",
+    re.IGNORECASE,
+)
+# Nothing follows but what points back: "remember that".
+ONLY_POINTS = re.compile(
+    r"\W+(?:this|that|it|das|ça|cela|eso|esto|isso|isto|questo|dat|to|это)(?:\s+(?:please|pls|bitte|stp))?\W*$",
+    re.IGNORECASE,
+)
+# What it is that holds stands in the sentence before: "always like that", "from now on that is the rule".
+POINTS_BACK = _any_of("it,that,das,es,dies,c'est,è,é,to")
+LIKE_THAT = _any_of(
+    "(?:do (?:it|that|this) )?(?:like|this|that) (?:that|this|way),too,as well,the same(?: way)?,so(?! far),auch,genauso,"
+    "comme (?:ça|cela),pareil,aussi,así,igual,también,assim,igual,também,così,uguale,anche,zo,ook,tak(?: samo)?,też,так,тоже,böyle",
+    "这样|這樣|同样|同樣|そう|同じ|このよう|그렇게|이렇게",
+)
 # Who is told of then: a thing, or the speaker alone, or as little as can be (`THE`: one thing that is there).
 TOLD_OF = _any_of(
-    "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,je,eso,esto,yo,"
+    "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,c'est,je,eso,esto,yo,"
     "isso,isto,eu,ele,ela,questo,io,het,dat,ik,to,ja,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",

@@ -18,9 +18,10 @@ CONTENT_CHARS = 300
 MAX_STATED = 20
 ACTIVE, CANDIDATE = 2, 1  # signs
 
-# Words: of what is kept, of what only says how, and of those among which a form binds.
-_MOST_WORDS, _MOST_OF_HOW, _FIRST_WORDS = 30, 20, 3
+# Words: of what is kept, and of those among which a form binds.
+_MOST_WORDS, _FIRST_WORDS = 30, 3
 _MOST_LEADS = 3
+_MOST_BACK = 7  # words of what only says that the sentence before it holds
 _MOST_PLAIN = 12  # words of a rule in no form
 # Characters of a prompt: what nothing but one sign or few words speak for is said briefly; more is about the
 # work at hand, or a paste.
@@ -28,9 +29,9 @@ _MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script of signs
 _MARKS = " ,;:-"
-_CLAUSE = re.compile(r"[,:]\s")
+_QUOTED = re.compile(r"\"[^\"]*\"?|[“«][^”»]*[”»]?")
+_CLAUSE = re.compile(r"[,:]\s|\s[–—-]\s")
 _WORD = re.compile(r"[^\s,:;.!?]+")
-_EDGE = re.compile(r"(?<=, )\w+|\w+(?=[,:] )")  # of a clause: "in UTC, always"
 # "always in UTC"
 _MANNER = re.compile(r"\s+(?:in|en|em|auf|po|als|como|comme|come|as|на|по)\s", re.IGNORECASE)
 _SIGN = re.compile(f"[{SIGNS}]")
@@ -64,10 +65,16 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     earlier session knows a name: what only this session knows is the object of a task.
     """
     found: dict[str, Stated] = {}
+    before = ""
     for sentence in sentences(text):
-        content = without_lead(f"{sentence.prefix}{sentence.text}")
+        content, said_before = without_lead(f"{sentence.prefix}{sentence.text}"), before
+        before = ""
         if sentence.asks or not is_short(content) or _is_for_once(content):
             continue
+        if said_before and _binds_what_it_follows(content):
+            found[said_before.casefold()] = Stated(said_before, ACTIVE)
+            continue
+        before = content
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
         signs = signs or int(len(text) <= _MOST_SAID_PLAINLY and _has_plain_part(content))
         if signs < ACTIVE and len(text) > _MOST_SAID:
@@ -97,7 +104,7 @@ def is_how(content: str) -> bool:
     is_told = any(
         each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES)
     ) or is_question(content)
-    return not is_told and is_short(content, _MOST_OF_HOW) and phrases.HOW.search(content) is not None
+    return not is_told and is_short(content) and phrases.HOW.search(content) is not None
 
 
 def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Callable[[str], bool]) -> int:
@@ -142,24 +149,49 @@ def _has_plain_part(content: str) -> bool:
     parts = _CLAUSE.split(content)
     is_task = phrases.DEED.match(content) or phrases.HEDGES.match(content) or any(map(is_question, parts))
     is_one = phrases.POINTS.search(content) or _ADDRESS.search(content)
-    if is_task or is_one or not is_short(content, _MOST_OF_HOW):
+    if is_task or is_one or not is_short(content):
         return _is_plain(content)
     is_change = phrases.CHANGES.search(content) is not None and not phrases.THE.match(content)
     return _is_plain(content) or any(_is_plain(each) and (is_change or is_how(each)) for each in parts)
 
 
 def _binds(content: str) -> bool:
+    content = _QUOTED.sub("", content)
     if phrases.FROM_NOW_ON.search(content):
         return True
     if any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES, phrases.OUGHT)):
         return False
-    places = (*_first_words(content), *(word.start() for word in _EDGE.finditer(content)))
+    places = [*_first_words(content), *_edges(content)]
     found = next(filter(None, (phrases.ALWAYS.match(content, at) for at in places)), None)
     found = found or next(
         (each for each in phrases.ALWAYS.finditer(content) if _MANNER.match(content, each.end())), None
     )
-    # "next time too" says of nothing how it is done
-    return found is not None and len(terms(content)) > len(terms(found[0]))
+    if found is None or phrases.NEARLY.search(content[: found.start()]):
+        return False
+    # "next time too" and "good catch, remember that" say of nothing how it is done
+    rest = content[found.start() :] if phrases.ONLY_POINTS.match(content, found.end()) else content
+    return len(terms(rest)) > len(terms(found[0]))
+
+
+def _binds_what_it_follows(content: str) -> bool:
+    """Tell whether a sentence says of the one before it that it holds: "always like that please"."""
+    clause = _CLAUSE.split(content)[0]
+    if len(_WORD.findall(clause)) > _MOST_BACK:
+        return False
+    if phrases.FROM_NOW_ON.search(clause):
+        return any(each.search(clause) for each in (phrases.LIKE_THAT, phrases.POINTS, phrases.POINTS_BACK))
+    is_told = phrases.TOLD_OF.match(clause) is not None
+    return not is_told and None not in (phrases.LIKE_THAT.search(clause), phrases.ALWAYS.search(clause))
+
+
+def _edges(content: str) -> Iterator[int]:
+    """Yield where the first words of further clauses stand, and the last ones of all but the last clause."""
+    start = 0
+    for edge in _CLAUSE.finditer(content):
+        yield max(start, content.rfind(" ", start, edge.start()) + 1)
+        start = edge.end()
+        if not phrases.TOLD_OF.match(content[start:]):
+            yield start
 
 
 def _first_words(content: str) -> Iterator[int]:

@@ -232,6 +232,7 @@ def _quotes_on(text: str) -> bool:
         and bool(_ANNOUNCES.search(head))
         and _rules_prefix(head) is None
         and not phrases.SAID_BEFORE.match(head)
+        and not phrases.FROM_NOW_ON.search(head)
     )
 
 
