@@ -31,6 +31,7 @@ _STATE_LINES, _SAID_LINES, _EARLIER_LINES = 20, 12, 100
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
 FUNCTION_MAP, _TEAM = "function_map", "team"
+_SAID_ONCE = "Said once by the user: a rule, or about the work at the time"
 # What the fence of a block in short costs.
 SHORT_FENCE_TOKENS = 42
 _MARKS = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")
@@ -141,8 +142,13 @@ _LAYERS = (
     _Layer("files", "Files worked on most lately", layers.worked_on, 1),
     _Layer("thread", "Where the work stands", layers.thread, _STATE_LINES),
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
-    _Layer("said_once", "Said once by the user, about the work at the time", layers.said_once, _SAID_LINES),
-    _Layer(FUNCTION_MAP, "Code changed", layers.function_map, layers.FUNCTIONS),
+    _Layer(
+        "said_once",
+        "Said once by the user: a rule, or about the work at the time",
+        layers.said_once,
+        _SAID_LINES,
+    ),
+    _Layer(FUNCTION_MAP, "Functions made, and what for", layers.function_map, layers.FUNCTIONS),
     _Layer("together", "What is changed together", together.changed_with, together.LINES),
     _Layer("failures", "Fails here, and what works", failure.recurring, failure.LINES),
     _Layer(_TEAM, shared.TITLE, shared.shared, shared.LINES),

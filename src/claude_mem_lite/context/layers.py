@@ -6,14 +6,14 @@ go in is `budget`'s business.
 
 import os.path
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.past import FADES, SESSIONS, Past
 from claude_mem_lite.distill.findings import findings
-from claude_mem_lite.distill.phrases import NOT
+from claude_mem_lite.distill.phrases import DEED, NOT
 from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said
 from claude_mem_lite.learnings.evidence import is_how
@@ -145,44 +145,35 @@ def worked_on(past: Past) -> list[Line]:
 
 
 def function_map(past: Past) -> list[Line]:
-    """Return the files in which the last sessions made functions, and what these are for, the newest first.
+    """Return the files in which the last sessions made functions that say what they are for.
 
-    Those in which functions were only changed share a line, told where none were made: git says more of them,
-    and of what is gone. Tests are left out.
+    The newest first, without tests. Bare names, and what was changed or is gone, are git's to tell.
     """
-    recent = past.recent
     files: dict[str, list[FunctionChange]] = {}
-    places: set[tuple[str, str]] = set()
-    for row in code.changes_of(past.project_dir, list(recent), since=past.since, limit=_READ):
-        places.add((row.file_path, row.qualified_name))
-        if len(places) > FUNCTIONS:
-            break
+    for row in code.changes_of(past.project_dir, list(past.recent), since=past.since, limit=_READ):
         if row.observation_id:
             files.setdefault(row.file_path, []).append(row)
-    # By file; files in which functions were only changed are under "".
-    found: dict[str, list[tuple[str, list[FunctionChange]]]] = {}
+    lines = []
     for path, rows in files.items():
-        if not (is_test(path) or past.gone(os.path.basename(path), rows[0].created_at)):
-            has_new = any(row.change_type == "new" for row in rows)
-            docs = context_rows.docs_of_new(past.project_dir, path) if has_new else {}
-            made = changed(rows, verbs=("new",), docs=docs)
-            if told := made or changed(rows, verbs=("changed",)):
-                found.setdefault(path if made else "", []).append((f"{named_path(path)}: {told}", rows))
-    if len(found) > 1:
-        found.pop("", None)
-    return [_changed(past, told, recent) for told in found.values()]
+        if is_test(path) or past.gone(os.path.basename(path), rows[0].created_at):
+            continue
+        has_new = any(row.change_type == "new" for row in rows)
+        docs = context_rows.docs_of_new(past.project_dir, path) if has_new else {}
+        documented = [row for row in rows if row.qualified_name in docs]
+        if told := changed(documented, verbs=("new",), docs=docs):
+            lines.append(_made(past, f"{named_path(path)}: {told}", documented))
+    return lines
 
 
-def _changed(past: Past, told: Sequence[tuple[str, list[FunctionChange]]], recent: Mapping[str, int]) -> Line:
-    """Return a line that says what became of files' functions; `told` are the newest first."""
-    newest = told[0][1][0]
-    rank = recent[newest.session_id]
-    ids = list(dict.fromkeys(row.observation_id for _, rows in told for row in rows if row.observation_id))
+def _made(past: Past, told: str, rows: Sequence[FunctionChange]) -> Line:
+    """Return a line that says which functions were made in a file; `rows` are the newest first."""
+    rank = past.recent[rows[0].session_id]
+    ids = list(dict.fromkeys(row.observation_id for row in rows if row.observation_id))
     return past.line(
         ids[0],
         "function",
-        newest.created_at,
-        "; ".join(says for says, _ in told),
+        rows[0].created_at,
+        told,
         weight=FADES**rank * min(2.0, 1 + 0.2 * (len(ids) - 1)),
         reason=f"edits: {len(ids)}, the last in {_place(rank)}",
         stands_for=ids,
@@ -196,13 +187,13 @@ def learnings(past: Past) -> list[Line]:
     )
     last = max((row.started_at for row in past.sessions), default="")
     new = sorted((row for row in rows if _is_new(row, last)), key=lambda row: row.updated_at)
-    rules = f"{count(len(new), 'new rule')} (`claude-mem learnings` to change). " if new and last else ""
+    note = f" ({count(len(new), 'new rule')}: `claude-mem learnings` to change)" if new and last else ""
     return [
         past.learned(
             row,
-            weight=2 if rules and row is new[-1] else row.confidence,
+            weight=2 if note and row is new[-1] else row.confidence,
             reason=f"confidence {row.confidence:.2f}",
-            head=rules if rules and row is new[-1] else "",
+            note=note if note and row is new[-1] else "",
         )
         for row in rows
     ]
@@ -213,7 +204,7 @@ def said_once(past: Past) -> list[Line]:
     said: defaultdict[tuple[str, ...], list[Learning]] = defaultdict(list)
     left = _SAID_ONCE_CHARS
     for row in context_rows.said_once(past.project_dir, since=past.since, limit=_READ):
-        if (is_how(row.content) or NOT.search(row.content)) and not past.gone(row.content, row.created_at):
+        if _says_how(row.content) and not past.gone(row.content, row.created_at):
             left -= len(f"{row.content}; ")
             if left < 0:
                 break
@@ -226,6 +217,10 @@ def said_once(past: Past) -> list[Line]:
         for rows in said.values()
     )  # fmt: skip
     return in_order(list(lines))
+
+
+def _says_how(content: str) -> bool:
+    return not DEED.match(content) and (is_how(content) or NOT.search(content) is not None)
 
 
 def _is_new(row: Learning, last: str) -> bool:

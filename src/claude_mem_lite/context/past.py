@@ -13,7 +13,7 @@ from claude_mem_lite.context.text import entry, harmless, under
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
-from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said, without_repeated_heads
+from claude_mem_lite.distill.thread import ASKS, GOALS, IN_FLIGHT, Said, without_repeated_heads
 from claude_mem_lite.kinds import RULE
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
@@ -125,15 +125,18 @@ class Past:
             is_users=row.tool_name in USERS,
         )  # fmt: skip
 
-    def learned(self, row: Learning, *, weight: float, reason: str, head: str = "") -> Line:
+    def learned(self, row: Learning, *, weight: float, reason: str, note: str = "") -> Line:
         """Return the line of a learning, a rule's without age; one whose code has changed is worth less."""
-        at, says = row.updated_at, f"{head}{row.category}: {row.content}"
+        at, content = row.updated_at, one_line(row.content, LINE_CHARS)
+        says = f"{row.category}: {content}{note}"
         if row.stale:
-            says = f"{row.category}, may be outdated ({one_line(row.stale, _STALE_CHARS)}): {row.content}"
+            says = f"{row.category}, may be outdated ({one_line(row.stale, _STALE_CHARS)}): {content}"
             weight, reason = _STALE * weight, f"{reason}, stale"
         elif row.category == RULE:
-            at, says = "", f"{head}{row.content}"
-        return self.line(row.id, "learning", at, says, weight=weight, reason=reason)
+            at, says = "", f"{content}{note}"
+        return self.line(
+            row.id, "learning", at, says, weight=weight, reason=reason, chars=LINE_CHARS + len(says)
+        )
 
     @property
     def newest(self) -> Session | None:
@@ -148,7 +151,7 @@ class Past:
         """Return the line under which what a session did is told: its branch, and what it was for.
 
         On a shared branch that is its last commit, else what was asked first and last; of a thread what was
-        asked first, at length.
+        asked first and is no question, at length.
         """
         state = self.state(row)
         branch = quote_long_names(named(row.branch))
@@ -229,9 +232,10 @@ class Past:
 def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:
     """Return what a session was for, by the lines of its thread."""
     asked = [said.says for said in thread if said.label in GOALS][::-1]
-    if of_thread:
-        return one_line("".join(asked[:1]), _GOAL_CHARS)
     committed = next((found[1] for said in thread if (found := _COMMIT.match(said.says))), "")
+    if of_thread:
+        tasks = [each for each in asked if each[-1:] not in ASKS]
+        return one_line(next(iter([*tasks, committed, *asked]), ""), _GOAL_CHARS)
     return one_line(committed, _COMMIT_CHARS) or " / ".join(
         one_line(each, _ASKED_CHARS) for each in asked[:2]
     )

@@ -23,7 +23,7 @@ from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import one_line
 
-COMMAND_CHARS, ERROR_CHARS, _READ_CHARS = 160, 200, 2_000
+COMMAND_CHARS, ERROR_CHARS, _READ_CHARS = 240, 200, 2_000
 # A title or a message is not what makes a command work, and leaves no room in so many characters for what is.
 _BRIEF = 100
 _LONG_TEXT = re.compile(r"([\"'])(?:(?!\1).){20,}\1")
