@@ -109,6 +109,19 @@ def test_what_says_most_in_the_room_is_told(case: dict[str, Any]) -> None:
     assert [said.says for _, said in chosen] == [case["says"][at] for at in case["told"]]
 
 
+def test_what_is_all_new_goes_before_what_repeats_a_part() -> None:
+    """Though that is longer, and says as much that is new."""
+    told = "`load_book` takes the lock, `save_book` gives it back"
+    says = [
+        f"{told}, `sort_book` puts loans and authors in order.",
+        "`sort_book` puts the authors without a year behind all others.",
+    ]
+
+    chosen = choose([(state(*says), 1), (State(), 1)], chars=135, told=[told])
+
+    assert [said.says for _, said in chosen] == says[1:]
+
+
 def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
     """A name is worth what the sessions that speak of it are."""
     told = [

@@ -1,8 +1,8 @@
 """Choose what a block says of many sessions: the statements that together name most of what matters. Pure.
 
-Budgeted maximum coverage, greedily: each statement is worth the names in it that none before it has, and a
-name is worth how often recent sessions spoke of it, and how few of them did. What speaks of the branch's
-topic, by the words of its name, is worth more. Source: E. Filatova and
+Budgeted maximum coverage, greedily: each statement is worth the names in it that none before it has, the less
+the more of it has been told, and a name is worth how often recent sessions spoke of it, and how few of them
+did. What speaks of the branch's topic, by the words of its name, is worth more. Source: E. Filatova and
 V. Hatzivassiloglou, A formal model for information selection in multi-sentence text extraction, 2004.
 """
 
@@ -74,8 +74,10 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
         return len(said.says) + head + line + (length if name in under else 0)
 
     def gain(number: int) -> float:
-        worth = sum(weights[term] for term in pool[number][2] - covered)
-        return float(worth * pool[number][3] / cost(number))
+        _, _, terms, worth = pool[number]
+        new = sum(weights[term] for term in terms - covered)
+        share = new / sum(weights[term] for term in terms) if new else 0.0
+        return float(new * share * worth / cost(number))
 
     heap = [(-gain(number), number) for number in range(len(pool))]
     heapq.heapify(heap)
