@@ -341,8 +341,9 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
 
 
 def test_a_session_on_a_shared_branch_is_headed_by_its_commit_or_by_what_was_asked(memory: Path) -> None:
-    """What was asked first and last: "commit" names no subject."""
+    """What was asked first that is no question: neither that nor "commit" names the work."""
     asked = (
+        "Where do the backups lie?",
         "Move the backups to another disk",
         "Commit, and no picture in the manual this time",
     )
@@ -356,7 +357,7 @@ def test_a_session_on_a_shared_branch_is_headed_by_its_commit_or_by_what_was_ask
 
     told = lines(builder.build("/p", session_id="new", branch="main", now=AT), "earlier")
 
-    assert f"s0 main: {asked[0]} / Commit, and no picture in the manual…" in told
+    assert f"s0 main: {asked[2]}" in told
 
     committed = "Commit “Keep the book on the second disk” as 0a1b2c3"
     observe("f" * 32, "Bash", committed, session_id="s0", created_at=at(-58))

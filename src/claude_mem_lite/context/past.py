@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 SESSIONS = 25
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 LINE_CHARS = 240
-# Of what a thread is for, of each thing that was asked in another session, and of a commit's subject.
-_GOAL_CHARS, _ASKED_CHARS, _COMMIT_CHARS = 200, 40, 80
+_GOAL_CHARS = (80, 200)  # of what a session was for, of the thread's
 _COMMIT = re.compile(r"(?:Commit|Amend) (“.+”)")
 _EDITS_CHARS = 480
 # A session is worth so much of the one after it, one of the own branch so much of another.
@@ -150,15 +149,14 @@ class Past:
     def heading(self, row: Session, *, of_thread: bool = False) -> Line:
         """Return the line under which what a session did is told: its branch, and what it was for.
 
-        On a shared branch that is its last commit, else what was asked first and last; of a thread what was
-        asked first and is no question, at length.
+        On a shared branch that is its last commit, else what was asked first; of a thread that, at length.
         """
         state = self.state(row)
         branch = quote_long_names(named(row.branch))
         is_open = "still open" if row.status == "active" and not row.summary else ""
         goal = ""  # a branch of its own says what it is for
         if row.written_by != "local" and row.summary:
-            goal = one_line(row.summary, _GOAL_CHARS if of_thread else _ASKED_CHARS)
+            goal = one_line(row.summary, _GOAL_CHARS[of_thread])
         elif row.branch in SHARED_BRANCHES:
             goal = _goal(state.thread, of_thread=of_thread)
         as_what = f" as {state.merged_as}" if state.merged_as else ""
@@ -230,15 +228,12 @@ class Past:
 
 
 def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:
-    """Return what a session was for, by the lines of its thread."""
+    """Return what a session was for, by the lines of its thread: a question names no work."""
     asked = [said.says for said in thread if said.label in GOALS][::-1]
-    committed = next((found[1] for said in thread if (found := _COMMIT.match(said.says))), "")
-    if of_thread:
-        tasks = [each for each in asked if each[-1:] not in ASKS]
-        return one_line(next(iter([*tasks, committed, *asked]), ""), _GOAL_CHARS)
-    return one_line(committed, _COMMIT_CHARS) or " / ".join(
-        one_line(each, _ASKED_CHARS) for each in asked[:2]
-    )
+    tasks = [each for each in asked if each[-1:] not in ASKS]
+    commits = [found[1] for said in thread if (found := _COMMIT.match(said.says))]
+    told = [*tasks, *commits] if of_thread else [*commits, *tasks]
+    return one_line("".join(told[:1]), _GOAL_CHARS[of_thread])
 
 
 def asked_in(prompt: str) -> str:
