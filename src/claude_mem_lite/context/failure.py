@@ -25,7 +25,7 @@ from claude_mem_lite.text import count
 BUDGET_TOKENS = 200
 LINES = 5
 
-_CHARS = 480
+_CHARS = 400
 _COMMANDS = 6  # that were run most
 # How a command begins that enters a folder, or sets variables; in fewer of its runs that does not count.
 _HOW, _SELDOM = re.compile(r"^(?:cd \S+ && )?(?:\w+=\S* )*"), 0.25

@@ -23,7 +23,7 @@ from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import one_line
 
-COMMAND_CHARS, ERROR_CHARS, _READ_CHARS = 240, 200, 2_000
+COMMAND_CHARS, ERROR_CHARS, _READ_CHARS = 160, 200, 2_000
 # A title or a message is not what makes a command work, and leaves no room in so many characters for what is.
 _BRIEF = 100
 _LONG_TEXT = re.compile(r"([\"'])(?:(?!\1).){20,}\1")
@@ -284,7 +284,7 @@ def told(capture: Capture) -> str:
     if capture.tool_name == "Bash":
         command = _uncut(_of(capture, bash.shown(capture, _READ_CHARS), chars=_READ_CHARS))
         brief = _LONG_TEXT.sub(r"\1…\1", command) if len(command) > _BRIEF else command
-        return brief[:COMMAND_CHARS]
+        return one_line(brief, COMMAND_CHARS)
     inputs = ", ".join(f"{name}: {value}" for name, value in list(_inputs(capture))[:_INPUTS])
     return one_line(f"{capture.tool_name}({inputs})", COMMAND_CHARS)
 
