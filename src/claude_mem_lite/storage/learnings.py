@@ -1,7 +1,7 @@
 """Query and change the rows of learnings; what they mean is up to `learnings`.
 
 A learning is *current* while it is active and nothing has superseded it. From a confidence of 0.5 on it is
-told to sessions; below that it is a *candidate*: said once, or long unseen.
+told to sessions as a rule; below that it is a *candidate*: said once, or long unseen.
 """
 
 import json
