@@ -106,7 +106,7 @@ def test_without_a_key_what_was_stated_is_known_and_nothing_is_guessed(
 ) -> None:
     """Through real hooks and a real consumer: the three conventions, each with its prompt as evidence.
 
-    What says how and was said once is a candidate, which no session is told.
+    What says how and was said once is a candidate, which is told in short and as no rule.
     """
     for events in sessions():
         for event in events:
@@ -126,6 +126,8 @@ def test_without_a_key_what_was_stated_is_known_and_nothing_is_guessed(
         assert prompt.session_id == row.source_sessions[0]
     block = builder.build(demo.PROJECT, source="startup", session_id="new", now=NOW)
     assert all(row.content in block.text for row in rows)
+    (said_once,) = (section for section in block.sections if section.name == "said_once")
+    assert any("Test first please" in line.says for line in said_once.lines)
 
 
 def test_with_a_key_what_was_given_up_gives_way(with_key: FakeMessages) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Sort = Literal["confidence", "seen", "times", "created"]
 Kind = Annotated[Category | None, typer.Option("--category", "-c", help="The kind of rule.")]
 Candidates = Annotated[
-    bool, typer.Option("--candidates", help="List rules that no session is told: said once, or long unseen.")
+    bool, typer.Option("--candidates", help="List what is no rule yet: said once, or long unseen.")
 ]
 
 _MOST_QUESTIONS = 5
