@@ -61,6 +61,12 @@ ONLY_POINTS = re.compile(
     re.IGNORECASE,
 )
 # What it is that holds stands in the sentence before: "always like that", "from now on that is the rule".
+THAT_IS_HOW = _any_of(
+    "that(?:'s| is) how (?:i|we) (?:want|like|do|always),so (?:machen|wollen|handhaben|halten) wir (?:das|es),c'est comme ça qu'on,"
+    "así (?:lo hacemos|es como),é assim que,è così che,facciamo così,zo doen we,tak (?:to )?robimy,мы так делаем",
+    "我们都这样|我們都這樣|うちではこう",
+    start=r"^",
+)
 POINTS_BACK = _any_of("it,that,das,es,dies,c'est,è,é,to")
 LIKE_THAT = _any_of(
     "(?:do (?:it|that|this) )?(?:like|this|that) (?:that|this|way),too,as well,the same(?: way)?,so(?! far),auch,genauso,"

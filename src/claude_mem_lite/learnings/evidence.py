@@ -175,6 +175,8 @@ def _binds(content: str) -> bool:
 
 def _binds_what_it_follows(content: str) -> bool:
     """Tell whether a sentence says of the one before it that it holds: "always like that please"."""
+    if phrases.THAT_IS_HOW.match(content):
+        return True
     clause = _CLAUSE.split(content)[0]
     if len(_WORD.findall(clause)) > _MOST_BACK:
         return False
