@@ -56,6 +56,8 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
         ("the shelf test goes in first. it always looks like that, ignore it", ""),
         ("the shelf falls over. is it always like that?", ""),
         ("good catch with the label, remember that", ""),
+        ("you have sorted the shelf by hand. never do that", ""),
+        ("label the shelf. always sort the books too", "always sort the books too"),
         ("two labels on one shelf practically never, there are so many", ""),
         ('what is this: "warning: never type coerced"', ""),
     ],

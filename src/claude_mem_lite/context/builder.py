@@ -31,7 +31,6 @@ _STATE_LINES, _SAID_LINES, _EARLIER_LINES = 20, 12, 100
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
 FUNCTION_MAP, _TEAM = "function_map", "team"
-_SAID_ONCE = "Said once by the user: a rule, or about the work at the time"
 # What the fence of a block in short costs.
 SHORT_FENCE_TOKENS = 42
 _MARKS = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")

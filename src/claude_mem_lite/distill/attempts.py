@@ -175,7 +175,7 @@ def _is_of_one_place(words: str) -> bool:
 
 def _ran(step: Command) -> Ran:
     """Return a command as it has to be given, but for what is of one place in its folder and variables."""
-    words = step.words if step.outer[0] in _ASIDE else step.outer
+    words = step.outer if step.outer and step.outer[0] not in _ASIDE else step.words
     folder = "" if _NOWHERE.search(step.folder) else os.path.normpath(step.folder or ".").replace("./", "", 1)
     variables = [each for each in step.variables if not _NOWHERE.search(each)]
     return Ran("" if folder == "." else folder, " ".join(variables), " ".join(words))

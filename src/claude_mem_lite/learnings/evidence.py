@@ -21,7 +21,6 @@ ACTIVE, CANDIDATE = 2, 1  # signs
 # Words: of what is kept, and of those among which a form binds.
 _MOST_WORDS, _FIRST_WORDS = 30, 3
 _MOST_LEADS = 3
-_MOST_BACK = 7  # words of what only says that the sentence before it holds
 _MOST_PLAIN = 12  # words of a rule in no form
 # Characters of a prompt: what nothing but one sign or few words speak for is said briefly; more is about the
 # work at hand, or a paste.
@@ -177,11 +176,14 @@ def _binds_what_it_follows(content: str) -> bool:
     """Tell whether a sentence says of the one before it that it holds: "always like that please"."""
     if phrases.THAT_IS_HOW.match(content):
         return True
-    clause = _CLAUSE.split(content)[0]
-    if len(_WORD.findall(clause)) > _MOST_BACK:
+    rest = clause = _CLAUSE.split(content)[0]
+    points = (phrases.LIKE_THAT, phrases.POINTS, phrases.POINTS_BACK)
+    for each in (phrases.FROM_NOW_ON, phrases.ALWAYS, *points):
+        rest = each.sub("", rest)
+    if terms(rest) or phrases.NOT.search(clause):
         return False
     if phrases.FROM_NOW_ON.search(clause):
-        return any(each.search(clause) for each in (phrases.LIKE_THAT, phrases.POINTS, phrases.POINTS_BACK))
+        return any(each.search(clause) for each in points)
     is_told = phrases.TOLD_OF.match(clause) is not None
     return not is_told and None not in (phrases.LIKE_THAT.search(clause), phrases.ALWAYS.search(clause))
 
