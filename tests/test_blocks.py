@@ -51,12 +51,15 @@ def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
     )
     touched = hook("post_tool_use", "PostToolUse", tool_name="Read", tool_input={"file_path": "/p/money.py"})
 
-    assert "eeeeeeee money.py: changed allocate" in start
+    assert "eeeeeeee money.py: new allocate" in start
     assert "cccccccc Commit 'Exact amounts' as 1234567" in start
     assert (again, recall) == ("", "")
     assert told_lines(touched) == [
         "eeeeeeee Modified allocate, which is called by cli.py:7 split",
-        "eeeeeeee Edit allocate in money.py: the largest remainder gets the cent",
+        (
+            "eeeeeeee Edit allocate in money.py: the largest remainder gets the cent: "
+            "Edited money.py: new allocate (“Share cents out”)."
+        ),
     ]
     wait_until(lambda: len(noted()) > 1)
     assert noted() == [("startup", ["s1", COMMIT, EDIT]), ("touch", [EDIT])]

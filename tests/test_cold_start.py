@@ -62,7 +62,7 @@ def test_a_cold_start_is_told_what_a_warm_one_is(memory: Path, started: dict[str
     with web_process():
         warm = whole_start("warm", **started)
 
-    assert "## Code changed" in cold[0]
+    assert "## Functions made, and what for" in cold[0]
     assert cold == warm
 
 

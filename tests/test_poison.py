@@ -43,7 +43,7 @@ DOUBTED, GIVEN_UP, IN_ITS_PLACE = (
     "Releases are built in CI",
 )
 
-_LINE = re.compile(r"- \[(?:<1 h ago|\d+ [hd] ago|\d{4}-\d\d-\d\d)\] (?P<id>\S{1,8}) \S")
+_LINE = re.compile(r"- (?:\[(?:<1 h ago|\d+ [hd] ago|\d{4}-\d\d-\d\d)\] )?(?P<id>\S{1,8}) \S")
 Event = dict[str, Any]
 
 

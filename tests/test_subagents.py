@@ -91,7 +91,10 @@ def test_a_subagent_gets_rules_what_fails_and_its_task(memory: Path) -> None:
         "11111111 Amounts are cents, never floats.",
         "55555555 Fails: make lint: “no rule to make target 'lint'”",
         "22222222 gotcha: The tests need LEDGER_TZ=UTC.",
-        "eeeeeeee Edit allocate in money.py: the largest remainder gets the cent",
+        (
+            "eeeeeeee Edit allocate in money.py: the largest remainder gets the cent: "
+            "Edited money.py: new allocate (“Share cents out”)."
+        ),
     ]
     assert len(cold) <= BUDGET_TOKENS * 3.5
     assert "eeeeeeee" in recalled

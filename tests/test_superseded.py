@@ -149,7 +149,7 @@ def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir:
     project = {"project_dir": str(repository_dir)}
     session_row("s1", summary="Work.", **project)
     for path, row_id in (("src/notify.go", "a" * 32), ("src/relay.go", "b" * 32)):
-        observe(row_id, "Edit", f"Edited {path}", **project)
+        observe(row_id, "Edit", f"Edit {path}: new run (“Runs it”)", **project)
         change("run", "new", row_id, file_path=path, **project)
     take_in(ran("git rm src/notify.go"), session_id="s2", **project)
     commit(repository_dir, relay="package a\n")
@@ -157,7 +157,7 @@ def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir:
 
     block = builder.build(project["project_dir"], session_id="s3").text
 
-    assert "src/relay.go: new run(x)" in block
+    assert "src/relay.go: new run (“Runs it”)" in block
     assert "src/notify.go: new" not in block
 
 

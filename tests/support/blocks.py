@@ -37,11 +37,12 @@ def remember() -> None:
     """Store a session that changed a function, which another file calls."""
     session_row("s1", summary="Made amounts exact.")
     observe(
-        EDIT, "Edit", "Edit allocate in money.py: the largest remainder gets the cent",
-        files_touched=["money.py"],
+        EDIT, "Edit", "Edited money.py: new allocate (“Share cents out”).",
+        title="Edit allocate in money.py: the largest remainder gets the cent", files_touched=["money.py"],
         functions_changed=[{"qualified_name": "allocate", "kind": "function", "change_type": "modified"}],
     )  # fmt: skip
     observe(COMMIT, "Bash", "Commit 'Exact amounts' as 1234567")
+    change("allocate", "new", EDIT, file_path="money.py")
     change("allocate", "modified", EDIT, file_path="money.py")
     call_row("0" * 32, ("cli.py", "split"), ("money.py", "allocate"), line=7, confidence=STRONG)
 
