@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 Kind = Literal["observation", "session", "learning", "function"]
 KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
@@ -11,4 +11,5 @@ KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
 Type = Literal["all", "observation", "session", "learning", "code"]
 
 Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 RULE: Category = "convention"  # how the user wants things done

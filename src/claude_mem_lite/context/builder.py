@@ -16,6 +16,7 @@ from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill import auto_memory
 from claude_mem_lite.distill.sameness import names_differ, relation, terms
 from claude_mem_lite.distill.standing import standing
+from claude_mem_lite.kinds import CATEGORIES
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as context_rows
@@ -335,7 +336,8 @@ def _without_told(lines: Sequence[Line], project_dir: str) -> list[Line]:
 
 def _is_told(says: str, told: Sequence[str]) -> bool:
     """Tell whether one text surely says all that a learning says: the same claim, and no word less."""
-    content = says.partition(": ")[2]
+    category, _, content = says.partition(": ")
+    content = content if category.partition(",")[0] in CATEGORIES else says
     wanted = set(terms(content))
     return bool(wanted) and any(
         wanted <= set(terms(text)) and relation(text, content) == "same" and not names_differ(text, content)

@@ -127,15 +127,16 @@ class Past:
     def learned(self, row: Learning, *, weight: float, reason: str, note: str = "") -> Line:
         """Return the line of a learning, a rule's without age; one whose code has changed is worth less."""
         at, content = row.updated_at, one_line(row.content, LINE_CHARS)
-        says = f"{row.category}: {content}{note}"
+        says = f"{row.category}: {content}"
         if row.stale:
             says = f"{row.category}, may be outdated ({one_line(row.stale, _STALE_CHARS)}): {content}"
-            weight, reason = _STALE * weight, f"{reason}, stale"
+            weight, reason, note = _STALE * weight, f"{reason}, stale", ""
         elif row.category == RULE:
-            at, says = "", f"{content}{note}"
-        return self.line(
+            at, says = "", content
+        line = self.line(
             row.id, "learning", at, says, weight=weight, reason=reason, chars=LINE_CHARS + len(says)
         )
+        return replace(line, text=line.text + note)
 
     @property
     def newest(self) -> Session | None:
