@@ -49,24 +49,7 @@ ALWAYS = _any_of(
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
     "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
-# It is only nearly so: "practically never".
-NEARLY = re.compile(
-    r"(?<!\w)(?:almost|nearly|practically|basically|virtually|hardly|fast|praktisch|presque|pratiquement|casi"
-    r"|quase|praticamente|quasi|bijna|prawie|почти)\s+$|几乎$|ほとんど$",
-    re.IGNORECASE,
-)
-# Nothing follows but what points back: "remember that".
-ONLY_POINTS = re.compile(
-    r"\W+(?:this|that|it|das|ça|cela|eso|esto|isso|isto|questo|dat|to|это)(?:\s+(?:please|pls|bitte|stp))?\W*$",
-    re.IGNORECASE,
-)
 # What it is that holds stands in the sentence before: "always like that", "from now on that is the rule".
-THAT_IS_HOW = _any_of(
-    "that(?:'s| is) how (?:i|we) (?:want|like|do|always),so (?:machen|wollen|handhaben|halten) wir (?:das|es),c'est comme ça qu'on,"
-    "así (?:lo hacemos|es como),é assim que,è così che,facciamo così,zo doen we,tak (?:to )?robimy,мы так делаем",
-    "我们都这样|我們都這樣|うちではこう",
-    start=r"^",
-)
 POINTS_BACK = _any_of("it,that,das,es,dies,c'est,è,é,to")
 LIKE_THAT = _any_of(
     "(?:do (?:it|that|this) )?(?:like|this|that) (?:that|this|way),too,as well,the same(?: way)?,so(?! far),auch,genauso,"

@@ -148,7 +148,7 @@ def _has_plain_part(content: str) -> bool:
     parts = _CLAUSE.split(content)
     is_task = phrases.DEED.match(content) or phrases.HEDGES.match(content) or any(map(is_question, parts))
     is_one = phrases.POINTS.search(content) or _ADDRESS.search(content)
-    if is_task or is_one or not is_short(content):
+    if is_task or is_one:
         return _is_plain(content)
     is_change = phrases.CHANGES.search(content) is not None and not phrases.THE.match(content)
     return _is_plain(content) or any(_is_plain(each) and (is_change or is_how(each)) for each in parts)
@@ -165,17 +165,12 @@ def _binds(content: str) -> bool:
     found = found or next(
         (each for each in phrases.ALWAYS.finditer(content) if _MANNER.match(content, each.end())), None
     )
-    if found is None or phrases.NEARLY.search(content[: found.start()]):
-        return False
-    # "next time too" and "good catch, remember that" say of nothing how it is done
-    rest = content[found.start() :] if phrases.ONLY_POINTS.match(content, found.end()) else content
-    return len(terms(rest)) > len(terms(found[0]))
+    # "next time too" says of nothing how it is done
+    return found is not None and len(terms(content)) > len(terms(found[0]))
 
 
 def _binds_what_it_follows(content: str) -> bool:
     """Tell whether a sentence says of the one before it that it holds: "always like that please"."""
-    if phrases.THAT_IS_HOW.match(content):
-        return True
     rest = clause = _CLAUSE.split(content)[0]
     points = (phrases.LIKE_THAT, phrases.POINTS, phrases.POINTS_BACK)
     for each in (phrases.FROM_NOW_ON, phrases.ALWAYS, *points):
