@@ -198,6 +198,15 @@ def test_tests_that_pass_by_now_are_told_with_how_they_run_now(memory: Path) -> 
     assert "Tests: 1 failed, later 4 passed." in (queries.known_session("s1").summary or "")
 
 
+def test_a_port_is_no_count_of_failed_tests(memory: Path) -> None:
+    """A number behind a colon counts nothing."""
+    ran("docker compose up -d", error="Error: Bind for 0.0.0.0:9093 failed: port is already allocated")
+
+    summary = record.summarize_session("s1")
+
+    assert ("9093" in summary, "Tests:" in summary) == (True, False)
+
+
 def test_a_commit_in_a_folder_of_its_own_is_not_the_projects(memory: Path) -> None:
     """One that a session makes to try something out; the project's own counts, wherever in it."""
     for command in ("cd /tmp/try && git commit -m 'Init'", "cd /p/lib && git commit -m 'Round half up'"):

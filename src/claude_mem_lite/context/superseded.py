@@ -46,7 +46,14 @@ class Superseded:
         words = set(_WORD.findall(text)) if self._values else set()
         for name in self._values.keys() & words:
             found += [row for row in self._values[name] if row.name in words and row.retired_at > at]
-        told = [_told(row) for row in found if not row.replacement or row.replacement not in text.split("`")]
+        # A part of a name goes with the whole.
+        names = {row.name for row in found}
+        parts = {name for name in names for whole in names if name != whole and name in whole}
+        told = [
+            _told(row)
+            for row in found
+            if row.name not in parts and (not row.replacement or row.replacement not in text.split("`"))
+        ]
         note = harmless("; ".join([*dict.fromkeys(told)][:_TOLD]), chars=_NOTE_CHARS)
         return f" ({note})" if note else ""
 
