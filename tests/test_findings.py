@@ -17,7 +17,8 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import blocks, builder, failure
 from claude_mem_lite.context.shown import Shown
 from claude_mem_lite.distill import record
-from claude_mem_lite.distill.failing import error_of, read_calls, told
+from claude_mem_lite.distill.calls import told
+from claude_mem_lite.distill.failing import error_of, read_calls
 from claude_mem_lite.distill.findings import findings as told_findings
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.forget import store
@@ -108,6 +109,7 @@ def test_what_worked_is_the_next_call_that_is_like_it() -> None:
 
 EDIT = tool("Edit", {"file_path": "/p/a.py", "old_string": "a = 1\n", "new_string": "a = 2\n"})
 UNSET = "E   app.errors.Unconfigured: Set the SHELF_URL variable\n1 failed in 0.1s"
+WRONG = "E   assert 1 == 2\n1 failed in 0.1s"
 NOT_THERE = "connect: Connection refused by shelf"
 
 
@@ -129,6 +131,17 @@ NOT_THERE = "connect: Connection refused by shelf"
             "docker compose up -d && shelf load",
         ),
         (["shelf load", EDIT, "docker compose up -d", "shelf load"], None),
+        # It works again since; and it came as far as the code, which is at work.
+        (
+            ["shelf load", "docker compose up -d", "shelf load", "shelf load"],
+            "docker compose up -d && shelf load",
+        ),
+        (
+            ["pytest a.py", "docker compose up -d", call("pytest a.py", error=WRONG)],
+            "docker compose up -d && pytest a.py",
+        ),
+        (["shelf load", call("A=1 shelf load", error=WRONG)], "A=1 shelf load"),
+        (["pytest a.py", call("pytest a.py", error=WRONG)], None),
         # What is put into a commit is no way to run it; a program that the error names may be.
         (["shelf load a/b.py", "git add a/b.py && git commit -m load"], ""),
         (["pack load", "shelf load --now"], "shelf load --now"),
@@ -158,6 +171,16 @@ def test_a_long_title_does_not_hide_what_made_a_call_work() -> None:
     (found,) = read_calls([fails, call(f"gh pr create {title} --base main --head shelf")]).failed
 
     assert found.works == 'gh pr create --title "…" --base main --head shelf'
+
+
+def test_other_steps_do_not_hide_what_made_a_call_work() -> None:
+    """Of a line that is too long the steps before it are left out that have nothing of the call."""
+    variables = f"HOST=unix:///run/{'a' * 50}.sock SOCKET=/var/run/{'b' * 30}.sock"
+    fails = call("shelf load books", error=NOT_THERE)
+
+    (found,) = read_calls([fails, call(f"docker compose stop && {variables} shelf load books")]).failed
+
+    assert found.works == f"{variables} shelf load books"
 
 
 def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
@@ -243,6 +266,25 @@ def test_a_call_that_has_to_be_made_with_more_is_told_at_once(memory: Path) -> N
     assert says in builder.build("/p", session_id="new").text
     session("s2", call("shelf load"))
     assert says not in builder.build("/p", session_id="newer").text
+
+
+def test_what_several_sessions_had_to_prepare_for_is_not_cured_by_a_success(memory: Path) -> None:
+    """The service was up already; where one session met it, the failure may have passed."""
+    prepared = [call("shelf load", error=NOT_THERE), call("docker compose up -d"), call("shelf load")]
+    for name in ("s1", "s2"):
+        session(name, *prepared)
+    session("s3", call("shelf load"))
+
+    assert "`shelf load` failed in 2 sessions" in builder.build("/p", session_id="new").text
+
+
+def test_the_cure_is_a_call_akin_to_what_failed(memory: Path) -> None:
+    """A later session went on with other things that share a short word with it."""
+    fails = call("pack test", error="No shelf is found in the folder")
+    session("s1", fails, call("pack -C web test --run"))
+    session("s2", fails, call("./build web:test"))
+
+    assert "What worked: `pack -C web test --run`" in builder.build("/p", session_id="new").text
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,8 @@ def about_file(project_dir: str, file: str, *, session_id: str, shown: Shown) ->
 def about_failure(capture: Capture, project_dir: str, *, session_id: str, shown: Shown) -> Answer:
     """Answer a call that failed, where one has failed so before and something worked, once a session."""
     from claude_mem_lite.context import blocks
-    from claude_mem_lite.distill.failing import error_of, told
+    from claude_mem_lite.distill.calls import told
+    from claude_mem_lite.distill.failing import error_of
 
     error = error_of(capture)
     if error is None:

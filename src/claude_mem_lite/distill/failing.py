@@ -9,39 +9,45 @@ anything was edited: then the command was wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.attempts import is_probe
+from claude_mem_lite.distill.calls import (
+    COMMAND_CHARS,
+    LINE_CHARS,
+    LOOKING,
+    PART,
+    brief,
+    in_line,
+    only_looks,
+    shape,
+    steps_of,
+    whole,
+    words_of,
+)  # fmt: skip
 from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
 from claude_mem_lite.distill.local.failures import exit_code, is_error, last_line
 from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.text import one_line
 
-COMMAND_CHARS, ERROR_CHARS, _READ_CHARS = 160, 200, 2_000
-# A title or a message is not what makes a command work, and leaves no room in so many characters for what is.
-_BRIEF = 100
-_LONG_TEXT = re.compile(r"([\"'])(?:(?!\1).){20,}\1")
 # So many calls after a failure may be what was tried next.
 _TRIED = 15
-_INPUT_CHARS, _INPUTS = 60, 3
 _NAMED = 0.01  # likeness of a program that the error names
 # What says less is no signature.
 _FEWEST_WORDS = 3
 _VERSIONING = frozenset({"git", "gh", "jj", "hg"})
 
-_LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
 _PATHS = ("file_path", "path")
 _OUTSIDE = frozenset({"WebFetch", "WebSearch"})  # what fails out there says nothing of this project
 _PATH = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
 )
-_NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b|\d+")
 _POSITION = re.compile(r"^(?:\w+: )?\S*?[\w)][:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
 _SHELL = re.compile(r"^(?:\(eval\)|[\w/.-]*sh):(?: ?(?:line )?\d+:)? ?|^\(eval\):(?=\w+:\d)")
 # How linters and compilers name the rule, at the end of a message or in it.
@@ -49,13 +55,10 @@ _RULE = re.compile(
     r"\((?P<round>[a-z][\w/-]{2,})\)$|\[(?P<square>[\w@/-]{3,})\]$|\s{2,}(?P<last>@?[a-z][\w-]*(?:/[\w-]+)*)$"
     r"|\b(?P<code>[A-Z]{1,6}\d{3,5})\b"
 )
-_CUTTING = frozenset({"cat", "head", "tail"})
 _STAMP = re.compile(r"^(?:\[?\d{4}-\d\d-\d\d[T ][^\s\]]+\]?\s+)?(?:Caused by: )?")  # before a line of a log
 _PASTED_LINES = 200
 _MARK = re.compile(r"//|#|/\*|--|<!--|;;?")
 _PLAIN = re.compile(r"[^\W\d_]{2,}")
-_WORD = re.compile(r"\w{4,}")
-_PART = re.compile(r"[^\W\d]\w+")  # of an operand or an option
 
 
 class Error(NamedTuple):
@@ -112,7 +115,7 @@ def read_calls(captures: Iterable[Capture]) -> Read:
     worked: dict[str, int] = {}
     for at, capture in enumerate(captures):
         error = error_of(capture)
-        call = _Call(capture, has_worked=error is None and _has_worked(capture))
+        call = _Call(capture, error, has_worked=error is None and _has_worked(capture))
         open_ones = list(takewhile(lambda each: at - each.at <= _TRIED, reversed(tried)))  # noqa: B023  (used at once)
         for each in open_ones:
             each.hear(at, call)
@@ -132,14 +135,17 @@ def read_calls(captures: Iterable[Capture]) -> Read:
 class _Call:
     """A call, with what it is told and compared by; the payload is not kept."""
 
-    def __init__(self, capture: Capture, *, has_worked: bool) -> None:
-        self.tool, self.command, self.has_worked = capture.tool_name, told(capture), has_worked
+    def __init__(self, capture: Capture, error: Error | None, *, has_worked: bool) -> None:
+        self.tool, self.has_worked, self.error = capture.tool_name, has_worked, error
+        self.is_red = error.is_about_code if error else not has_worked and _has_run_tests(capture)
+        self.whole = whole(capture)
+        self.command = one_line(self.whole, COMMAND_CHARS)
         self.only_looks = only_looks(self.command)
-        self.words = _words(capture)
+        self.words = words_of(capture)
         self.added = _added(capture)
-        self.programs = {step.program for step in _steps(capture)}
+        self.programs = {step.program for step in steps_of(capture)}
         self.has_edited = has_worked and (
-            self.tool in EDITORS or any(step.changed for step in _steps(capture))
+            self.tool in EDITORS or any(step.changed for step in steps_of(capture))
         )
 
 
@@ -176,14 +182,14 @@ class _Tried:
         self.is_edited |= other.has_edited
         if other.has_edited and self.error.rule and not self.works:
             self._take(at, _naming(self.error.rule, other.added))
-        elif other.has_worked and self.is_same(other):
+        elif self.is_same(other) and (other.has_worked or self._is_past(other)):
             self._pass(at, other)
         elif not (self.passed or (self.is_edited and self.error.is_about_code)):
             # Of what is about code, what else was run since may be what settled it.
             works = (
                 f"{self.before} && {other.command}"
                 if self.error.is_about_code and self.before
-                else other.command
+                else brief(other.whole, self.call.command)
             )
             if len(works) <= COMMAND_CHARS and (likeness := self._likeness(other)) > self.likeness:
                 self.likeness, self.is_wrong = likeness, self.error.is_about_code
@@ -195,20 +201,25 @@ class _Tried:
     def _take(self, at: int, works: str) -> None:
         self.works, self.works_at = works, at if works else -1
 
+    def _is_past(self, other: _Call) -> bool:
+        """Tell whether a call came as far as the code: it failed as well, but not as this one did."""
+        signature = other.error.signature if other.error else ""
+        return other.is_red and signature not in self.error.signatures
+
     def _pass(self, at: int, other: _Call) -> None:
         """Take in that the same has worked: as it was, or since something else was run before."""
         together = f"{self.before} && {other.command}"
         if self.before and not (self.works or self.is_edited) and len(together) <= COMMAND_CHARS:
             self.is_wrong = self.error.is_about_code
             self._take(at, together)
-        elif self.is_wrong or not self.error.rule:
-            self.passed = True
+        elif other.has_worked and (self.is_wrong or not self.error.rule):
+            self.passed = not is_prepared(self.call.command, self.works)
 
     def _likeness(self, other: _Call) -> float:
         """Return how much of this call is in another that worked (0 to 1); 0 for one that is no cure."""
         mine, shared = self.call, self.call.words & other.words
         if (
-            not other.has_worked
+            not (other.has_worked or (self._is_past(other) and not self.error.is_about_code))
             or other.tool not in {"Bash", mine.tool}
             or other.only_looks > mine.only_looks
         ):
@@ -218,13 +229,18 @@ class _Tried:
         if _VERSIONING.issuperset(other.programs) and not _VERSIONING.issuperset(mine.programs):
             return 0.0
         likeness = len(shared) / max(1, len(mine.words))
-        if mine.tool in _LOOKING:  # for the same thing
+        if mine.tool in LOOKING:  # for the same thing
             return max(likeness, 0.01) if 2 * likeness >= 1 or not mine.words else 0.0
         if other.tool == mine.tool != "Bash":
             return max(likeness, 0.01)
         is_like = bool(shared - (mine.programs & other.programs))
-        is_named = not set(_PART.findall(self.error.line)).isdisjoint(other.programs - mine.programs)
+        is_named = not set(PART.findall(self.error.line)).isdisjoint(other.programs - mine.programs)
         return max(likeness, _NAMED) if is_like or is_named else 0.0
+
+
+def is_prepared(command: str, works: str) -> bool:
+    """Tell whether what worked was the same call after another: that it works now may be due to that."""
+    return works.endswith(f" && {command}")
 
 
 def _does_the_same(command: str, other: str, *, is_test: bool) -> bool:
@@ -239,7 +255,11 @@ def _does_the_same(command: str, other: str, *, is_test: bool) -> bool:
 def _has_worked(capture: Capture) -> bool:
     """Tell whether a call without an error has succeeded."""
     code, _ = exit_code(bash.output(capture))
-    return capture.event_name == "PostToolUse" or bash.is_cut_short(_steps(capture), code)
+    return capture.event_name == "PostToolUse" or bash.is_cut_short(steps_of(capture), code)
+
+
+def _has_run_tests(capture: Capture) -> bool:
+    return capture.tool_name == "Bash" and runners.test_run(bash.output(capture)) is not None
 
 
 def error_of(capture: Capture) -> Error | None:
@@ -248,7 +268,7 @@ def error_of(capture: Capture) -> Error | None:
     if capture.tool_name != "Bash":
         is_here = has_failed and capture.tool_name not in _OUTSIDE | EDITORS
         line = _first_line(fields.text(capture.payload, "error")) if is_here else ""
-        return _error(line, capture, is_look=capture.tool_name in _LOOKING)
+        return _error(line, capture, is_look=capture.tool_name in LOOKING)
     command = fields.argument(capture, "command")
     steps = shell.steps(command)
     code, output = exit_code(bash.output(capture))
@@ -263,7 +283,7 @@ def error_of(capture: Capture) -> Error | None:
         failed = _error(tests.reason or bash.error_line(steps, output), capture, is_look=False)
         return failed and failed._replace(is_about_code=True, is_of_tests=True)
     if problem:
-        line = _of(capture, problem)
+        line = in_line(capture, problem)
         rule = _RULE.search(line)
         name = next(filter(None, rule.groups()), "") if rule else ""
         says = _POSITION.sub("", line)
@@ -275,58 +295,35 @@ def error_of(capture: Capture) -> Error | None:
 def signatures_in(text: str) -> set[str]:
     """Return what the errors may be known by that somebody has pasted, each a line of its own."""
     pasted = (_STAMP.sub("", line.strip()) for line in text.splitlines()[:_PASTED_LINES])
-    lines = (one_line(line, ERROR_CHARS) for line in pasted)
+    lines = (one_line(line, LINE_CHARS) for line in pasted)
     return {_signature(_POSITION.sub("", _SHELL.sub("", line))) for line in lines if is_error(line)}
 
 
-def told(capture: Capture) -> str:
-    """Return a call as it can be made again."""
-    if capture.tool_name == "Bash":
-        command = _uncut(_of(capture, bash.shown(capture, _READ_CHARS), chars=_READ_CHARS))
-        brief = _LONG_TEXT.sub(r"\1…\1", command) if len(command) > _BRIEF else command
-        return one_line(brief, COMMAND_CHARS)
-    inputs = ", ".join(f"{name}: {value}" for name, value in list(_inputs(capture))[:_INPUTS])
-    return one_line(f"{capture.tool_name}({inputs})", COMMAND_CHARS)
-
-
-def _uncut(command: str) -> str:
-    """Return a command without what only cuts its output, at its end."""
-    parts = command.split("|")
-    while len(parts) > 1 and parts[-2].strip() and set(parts[-1].split()[:1]) <= _CUTTING:
-        if not parts[-1].strip() or not {"&", ";"}.isdisjoint(parts[-1]):
-            break
-        parts.pop()
-    return "|".join(parts).rstrip().removesuffix("2>&1").rstrip()
-
-
-def shape(command: str) -> str:
-    """Return what a call has in common with itself at another time: all but its numbers and hashes."""
-    return _NUMBER.sub("#", command)
-
-
 def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
-    line = _of(capture, line)
+    line = in_line(capture, line)
     if not line:
         return None
     says = _POSITION.sub("", _SHELL.sub("", line))
-    signature = shape(says) if is_look else _signature(says)
-    if capture.tool_name in _LOOKING:
+    signature = shape(says) if is_look else _signature(_without_operands(says, capture))
+    if capture.tool_name in LOOKING:
         looked_at = next(
-            (_of(capture, path) for name in _PATHS if (path := fields.argument(capture, name))), ""
+            (in_line(capture, path) for name in _PATHS if (path := fields.argument(capture, name))), ""
         )
         found = _PATH.search(says)
         signature = f"{capture.tool_name} {looked_at or (found[0] if found else '')}: {_PATH.sub('…', says)}"
     return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_WORDS else None
 
 
+def _without_operands(says: str, capture: Capture) -> str:
+    """Return a line without names of code that stand in the call itself: a test, a service."""
+    words = (word for step in steps_of(capture) for word in step.operands)
+    for name in sorted({name for word in words for name in code_names(word)}, key=len, reverse=True):
+        says = says.replace(name, "…")
+    return says
+
+
 def _signature(says: str) -> str:
     return shape(_PATH.sub("…", says))
-
-
-def _of(capture: Capture, line: str, *, chars: int = ERROR_CHARS) -> str:
-    """Return a line with its paths relative to the project."""
-    root = capture.project_dir.rstrip("/")
-    return one_line(line.replace(f"{root}/", "").replace(root, "."), chars) if root else line
 
 
 def _first_line(text: str) -> str:
@@ -350,30 +347,3 @@ def _comment(line: str, rule: str) -> str:
     """Return the comment of a line of code that names a rule, else the line."""
     marks = [match.start() for match in _MARK.finditer(line, 0, line.index(rule))]
     return line[max(marks, default=0) :].strip()
-
-
-def only_looks(command: str) -> bool:
-    """Tell whether a call, as it is told, only looks for something."""
-    tool, opens, _ = command.partition("(")
-    return (bool(opens) and tool in _LOOKING) or all(map(shell.is_lookup, shell.steps(command)))
-
-
-def _words(capture: Capture) -> set[str]:
-    """Return the words by which a call is like another: programs and operands, or those of its inputs."""
-    if capture.tool_name != "Bash":
-        return {word for _, value in _inputs(capture) for word in _WORD.findall(value)}
-    steps = (step for step in _steps(capture) if not shell.is_idle(step))
-    words = (word for step in steps for word in (step.program, *step.words[1:]))
-    return {part.lower().rstrip("s") for word in words for part in _PART.findall(word)}
-
-
-def _steps(capture: Capture) -> tuple[Command, ...]:
-    return shell.steps(fields.argument(capture, "command")) if capture.tool_name == "Bash" else ()
-
-
-def _inputs(capture: Capture) -> Iterator[tuple[str, str]]:
-    """Yield the short inputs of a call by name, paths relative to the project."""
-    given = fields.value(capture.payload, "tool_input")
-    for name, value in given.items() if isinstance(given, dict) else ():
-        if isinstance(value, str) and 0 < len(said := _of(capture, value)) <= _INPUT_CHARS:
-            yield name, said

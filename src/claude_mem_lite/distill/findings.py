@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from claude_mem_lite.distill.failing import only_looks
+from claude_mem_lite.distill.calls import only_looks
+from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
 
@@ -14,6 +15,7 @@ RECURS = 2
 _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 90
 _WORKS_CHARS = 60
 _RULES = 6
+_TELLING = 6  # letters of a word by which two calls are akin
 # What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
 _BY_CD = re.compile(r"\bcd\b\W")
 
@@ -137,7 +139,17 @@ def _in_backticks(told: str, chars: int) -> str:
 
 
 def _with_cure(rows: Sequence[Row], command: str) -> Row:
-    """Return the failure most like a command, of those alike the last, for which something worked."""
+    """Return the failure most like a command, of those alike the last, for which something worked.
+
+    What worked has the call's program or a word of it, unless none does.
+    """
     wanted = set(command.split())
     cured = [row for row in rows if row.works] or rows
-    return max(reversed(cured), key=lambda row: len(wanted & set(row.command.split())))
+    akin = [row for row in cured if _is_akin(row)] or cured
+    return max(reversed(akin), key=lambda row: len(wanted & set(row.command.split())))
+
+
+def _is_akin(row: Row) -> bool:
+    programs = ({step.program for step in steps(command)} for command in (row.command, row.works))
+    words = (word for word in row.command.split() if len(word) >= _TELLING)
+    return bool(set.intersection(*programs)) or any(word in row.works for word in words)

@@ -16,7 +16,10 @@ _LEAD_CHARS = 200
 _ASKED_CHARS = 72
 _SUMMARY_CHARS = 900
 
-_VERDICT = re.compile(r"(?<![\w.:])\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*")
+# A port counts nothing: "0.0.0.0:80 failed".
+_VERDICT = re.compile(
+    r"(?<![\w.:])\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*"
+)
 _BAD = re.compile(r"\b[1-9]\d* (?:failed|errors?)\b")
 _COMMIT = re.compile(r"^(?:Commit|Amend) ['“](?P<subject>.*)['”] as (?P<hash>[0-9a-f]{7,40})")
 

@@ -3,7 +3,8 @@
 import contextlib
 from collections.abc import Iterator
 
-from claude_mem_lite.distill.failing import read_calls, shape
+from claude_mem_lite.distill.calls import shape
+from claude_mem_lite.distill.failing import is_prepared, read_calls
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import capture_of
 from claude_mem_lite.storage import facts
@@ -44,4 +45,5 @@ def take(session: Session) -> None:
     ]
     with facts.transaction():
         finding_rows.save(rows)
-        finding_rows.cure(session.project_dir, {like: events[at][1] for like, at in read.worked.items()})
+        worked = {like: events[at][1] for like, at in read.worked.items()}
+        finding_rows.cure(session.project_dir, worked, unless=is_prepared)

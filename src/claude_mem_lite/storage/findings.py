@@ -1,6 +1,6 @@
 """Query the calls that failed in a project's sessions, and the events behind them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from peewee import chunked, fn
@@ -30,11 +30,22 @@ def save(rows: Sequence[Mapping[str, Any]]) -> None:
         FailedCall.insert_many(some).on_conflict_ignore().execute()
 
 
-def cure(project_dir: str, worked: Mapping[str, str]) -> None:
-    """Note that commands have succeeded: `worked` are the times at which, by shape."""
+def cure(project_dir: str, worked: Mapping[str, str], *, unless: Callable[[str, str], bool]) -> None:
+    """Note that commands have succeeded: `worked` are the times at which, by shape.
+
+    Where several sessions met a failure it says nothing, if `unless` is true of the command and what works.
+    """
     mine = (FailedCall.project_dir == project_dir) & ~FailedCall.is_cured & (FailedCall.rule == "")
-    rows = FailedCall.select(FailedCall.pk, FailedCall.shape, FailedCall.failed_at).where(mine)
-    cured = [row.pk for row in rows if row.failed_at < worked.get(row.shape, "")]
+    rows = FailedCall.select().where(mine)
+    met: dict[str, set[str]] = {}
+    for row in rows:
+        met.setdefault(row.signature, set()).add(row.session_id)
+    cured = [
+        row.pk
+        for row in rows
+        if row.failed_at < worked.get(row.shape, "")
+        and not (len(met[row.signature]) > 1 and unless(row.command, row.works))
+    ]
     FailedCall.update(is_cured=True).where(FailedCall.pk.in_(cured)).execute()
 
 

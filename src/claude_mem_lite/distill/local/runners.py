@@ -24,10 +24,10 @@ _COUNT = re.compile(
     r"|^[#\u2139] (pass|fail|skipped|todo) (\d{1,9})",
     re.MULTILINE,
 )
-_HEADING = re.compile(r"---|●|FAIL|ERROR|expect\(|File |\S+\.py:\d+: |.*:$")
+_HEADING = re.compile(r"---|●|FAIL|Failed \S+ \[|ERROR|expect\(|File |\S+\.py:\d+: |.*:$")
 # A test also prints what it logs.
 _SAYS_WHY = re.compile(
-    r"\b(?:want|expect|expected|got|assert\w*|fail\w*|error|unexpected|not|panic\w*|mismatch)\b|Error\b",
+    r"\b(?:want|expect|expected|got|assert\w*|fail\w*|error|unexpected|not|panic\w*|mismatch)\b|(?:Error|Exception)\b",
     re.IGNORECASE,
 )
 _SHOWN = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed")
@@ -215,7 +215,7 @@ _RUNNERS = (
         "dotnet test",
         verdict=r"^(?:Passed|Failed)!\s+-\s+Failed:\s+\d+, Passed:\s+\d+.*$",
         failing=r"^[ \t]+Failed (?P<name>\S+) \[",
-        evidence=r"^[ \t]+(?:Failed .*|Assert\..*|Expected: .*|Actual: .*)$",
+        evidence=r"^[ \t]+(?:Failed .*|Assert\..*|Expected: .*|Actual: .*|[\w.]+Exception : .*)$",
     ),
     _runner(
         "maven",

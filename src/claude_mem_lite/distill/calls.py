@@ -1,0 +1,96 @@
+"""Tell a tool call in a line, as it can be made again, and what it has in common with others. Pure."""
+
+import re
+from collections.abc import Iterator
+
+from claude_mem_lite.capture.simple_commands import Command
+from claude_mem_lite.distill.local import bash, fields, shell
+from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.text import one_line
+
+COMMAND_CHARS, LINE_CHARS, _READ_CHARS = 160, 200, 2_000
+# Tools that only look, and in which of their inputs the place stands.
+LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
+# A title or a message is not what makes a command work, and leaves no room in so many characters for what is.
+_BRIEF = 100
+_LONG_TEXT = re.compile(r"([\"'])(?:(?!\1).){20,}\1")
+_STEP = re.compile(r".*?(?:&&|;) ")
+_INPUT_CHARS, _INPUTS = 60, 3
+_NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b|\d+")
+_CUTTING = frozenset({"cat", "head", "tail"})
+_WORD = re.compile(r"\w{4,}")
+PART = re.compile(r"[^\W\d]\w+")  # of an operand or an option
+
+
+def told(capture: Capture) -> str:
+    """Return a call as it can be made again."""
+    return one_line(whole(capture), COMMAND_CHARS)
+
+
+def whole(capture: Capture) -> str:
+    """Return a call without what only cuts its output; a long one without long texts, but not cut."""
+    if capture.tool_name == "Bash":
+        command = _uncut(in_line(capture, bash.shown(capture, _READ_CHARS), chars=_READ_CHARS))
+        return _LONG_TEXT.sub(r"\1…\1", command) if len(command) > _BRIEF else command
+    inputs = ", ".join(f"{name}: {value}" for name, value in list(_inputs(capture))[:_INPUTS])
+    return f"{capture.tool_name}({inputs})"
+
+
+def brief(works: str, failed: str) -> str:
+    """Return what worked in so many characters, if need be without its first steps, which are other calls."""
+    words = set(failed.split())
+    while len(works) > COMMAND_CHARS and (step := _STEP.match(works)):
+        rest = works[step.end() :]
+        if not words.isdisjoint(step[0].split()) or words.isdisjoint(rest.split()):
+            break
+        works = rest
+    return one_line(works, COMMAND_CHARS)
+
+
+def _uncut(command: str) -> str:
+    """Return a command without what only cuts its output, at its end."""
+    parts = command.split("|")
+    while len(parts) > 1 and parts[-2].strip() and set(parts[-1].split()[:1]) <= _CUTTING:
+        if not parts[-1].strip() or not {"&", ";"}.isdisjoint(parts[-1]):
+            break
+        parts.pop()
+    return "|".join(parts).rstrip().removesuffix("2>&1").rstrip()
+
+
+def shape(command: str) -> str:
+    """Return what a call has in common with itself at another time: all but its numbers and hashes."""
+    return _NUMBER.sub("#", command)
+
+
+def in_line(capture: Capture, line: str, *, chars: int = LINE_CHARS) -> str:
+    """Return a line with its paths relative to the project."""
+    root = capture.project_dir.rstrip("/")
+    return one_line(line.replace(f"{root}/", "").replace(root, "."), chars) if root else line
+
+
+def only_looks(command: str) -> bool:
+    """Tell whether a call, as it is told, only looks for something."""
+    tool, opens, _ = command.partition("(")
+    return (bool(opens) and tool in LOOKING) or all(map(shell.is_lookup, shell.steps(command)))
+
+
+def words_of(capture: Capture) -> set[str]:
+    """Return the words by which a call is like another: programs and operands, or those of its inputs."""
+    if capture.tool_name != "Bash":
+        return {word for _, value in _inputs(capture) for word in _WORD.findall(value)}
+    steps = (step for step in steps_of(capture) if not shell.is_idle(step))
+    words = (word for step in steps for word in (step.program, *step.words[1:]))
+    return {part.lower().rstrip("s") for word in words for part in PART.findall(word)}
+
+
+def steps_of(capture: Capture) -> tuple[Command, ...]:
+    """Return the simple commands of a call of the shell, () for one of another tool."""
+    return shell.steps(fields.argument(capture, "command")) if capture.tool_name == "Bash" else ()
+
+
+def _inputs(capture: Capture) -> Iterator[tuple[str, str]]:
+    """Yield the short inputs of a call by name, paths relative to the project."""
+    given = fields.value(capture.payload, "tool_input")
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if isinstance(value, str) and 0 < len(said := in_line(capture, value)) <= _INPUT_CHARS:
+            yield name, said
