@@ -16,7 +16,7 @@ from support.events import edited, ran, stop, tool
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.context import builder
+from claude_mem_lite.context import blocks, builder
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.local.versions import edit_of
 from claude_mem_lite.distill.looks import look_at
@@ -131,6 +131,23 @@ def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
     block = builder.build("/p", session_id="s3").text
 
     assert "`loadBook` reads the book; `saveBook` writes it to disk. (`loadBook` → `openBook`)" in block
+
+
+def test_a_file_is_told_what_reports_state_of_it(memory: Path) -> None:
+    """The sentences that name it, or what it is called after; not those on others, or on what is gone."""
+    report = (
+        "`bookShelf.ts` keeps the books in a Map, because the order of entry counts. "
+        "`bookShelf` is filled once at start. The `cellar.ts` stays. `bookShelf.ts` calls `dustBooks`."
+    )
+    take_in(stop(report), session_id="s1")
+    take_in(edited("/p/a.ts", "function dustBooks() {", ""), session_id="s1")
+
+    told = blocks.for_file("/p", "src/bookShelf.ts", session_id="me").text
+
+    assert "`bookShelf.ts` keeps the books in a Map, because the order of entry counts" in told
+    assert "`bookShelf` is filled once at start" in told
+    assert "cellar" not in told
+    assert "dustBooks" not in told
 
 
 def test_an_option_goes_with_the_name_that_it_has_in_the_code(memory: Path) -> None:

@@ -117,11 +117,11 @@ def _pool(
             after = turns.setdefault(said.row_id, len(turns))
             if said.at > since:
                 terms = _terms(said.text)
-                worth = use(said) * _form(said) * _TURN_FADES**after
+                worth = use(said) * form(said) * _TURN_FADES**after
                 yield at, said, terms, worth * (1 + sum(rarity[term] for term in topic & terms))
 
 
-def _form(said: Said) -> float:
+def form(said: Said) -> float:
     """Return what a statement is worth by its form alone."""
     is_sentence = not said.head and said.says.endswith(_ENDS)
     length = _width(said.says) + _OF_HEAD * _width(said.head)

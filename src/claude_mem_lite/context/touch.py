@@ -1,5 +1,6 @@
 """Tell what memory knows of a file that a session has just opened or changed: changes, failures, callers."""
 
+import os.path
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,18 +8,26 @@ from dataclasses import replace
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.codemap.confidence import STRONG
 from claude_mem_lite.context import layers
-from claude_mem_lite.context.budget import Line, Said, Section, fill
+from claude_mem_lite.context.budget import Line, Said, Section, added, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS
-from claude_mem_lite.context.past import Past, asked_in
+from claude_mem_lite.context.coverage import form
+from claude_mem_lite.context.past import FADES, Past, asked_in
+from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import vetted
 from claude_mem_lite.context.together import changed_with
 from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.local.conversation import without_reason
+from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.thread import Said as Statement
+from claude_mem_lite.distill.thread import without_repeated_heads
 from claude_mem_lite.quoting import named
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.models import Observation
+from claude_mem_lite.storage.search import Scope
 from claude_mem_lite.text import join
 
 BUDGET_TOKENS = 200
@@ -27,14 +36,13 @@ _LINES = 5
 _CHARS = 260
 _CHANGES = 20
 _FUNCTIONS = 2
+# Reports that name the file: how many are read, statements of each that are told, what they are worth; and
+# the letters of a name by which a file may be called without its ending.
+_REPORTS, _STATED, _SPEAKS_OF_IT, _LEAST_NAME = 60, 2, 2.0, 5
 
-# What a line tells by what it is about: what was decided and what failed before what was done.
+# What a line tells by what it is about: what failed before what was done.
 _WEIGHTS = {"Stop": 1.5, "SubagentStop": 1.2, "UserPromptSubmit": 0.9, "Bash": 0.7}
-_EDIT, _OTHER, _COMMIT, _FAILURE, _IMPORT = 1.0, 0.5, 1.3, 1.3, 0.2
-_DECISION = re.compile(
-    r"\b(because|instead of|so that|decided|decision|never|always|must|no longer|from now on|reversed|why)\b",
-    re.IGNORECASE,
-)
+_EDIT, _OTHER, _COMMIT, _FAILURE = 1.0, 0.5, 1.3, 1.3
 _FAILED = re.compile(r"\bFailed with |\b[1-9]\d* (?:failed|errors?)\b")
 _SPOKEN = frozenset({"Stop", "SubagentStop"})
 _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
@@ -47,7 +55,13 @@ def about(project_dir: str, path: str, *, said: Said, without: str, now: float) 
     section = Section("touched", f"About {vetted(named(path))[0] or 'this file'}")
     past = Past(project_dir, now)
     rows = context_rows.about_file(project_dir, path, without=without)
-    lines = [*changed_with(past, path), *_callers(past, path), *_learned(past, path), *_done(past, rows)]
+    lines = [
+        *changed_with(past, path),
+        *_callers(past, path),
+        *_learned(past, path),
+        *_stated(past, path, without=without),
+        *_done(past, rows),
+    ]
     fill(section, lines, budget_tokens=BUDGET_TOKENS - SHORT_FENCE_TOKENS, said=said, most=_LINES)
     return section
 
@@ -90,6 +104,36 @@ def _learned(past: Past, path: str) -> list[Line]:
     ]
 
 
+def _stated(past: Past, path: str, *, without: str) -> list[Line]:
+    """Return what reports state of the file, by its name or what it is called after, a line a report."""
+    base = os.path.basename(path)
+    called = {base, *(name for name in code_names(base.partition(".")[0]) if len(name) >= _LEAST_NAME)}
+    match = " OR ".join('"' + name.replace('"', "") + '"' for name in sorted(called))
+    scope = Scope(project_dir=past.project_dir, tool="Stop")
+    found = search_rows.by_text("observation", match, scope, limit=_REPORTS)
+    rows = sorted((row for row in found if row.session_id != without), key=lambda row: row.created_at)[::-1]
+    past = replace(past, gone=Superseded(past.project_dir, (row.summary for row in rows)))
+    sessions = list(dict.fromkeys(row.session_id for row in rows))
+    lines = []
+    for row in rows:
+        stated = (
+            Statement(row.id, row.created_at, each.says, head=each.head)
+            for each in statements(without_reason(row.summary)[0])
+            if any(name in each.text for name in called)
+        )
+        worth = {each: past.worth(each) * form(each) for each in stated}
+        best = sorted(filter(worth.get, worth), key=worth.__getitem__, reverse=True)[:_STATED]
+        if best:
+            says = "; ".join(without_repeated_heads((each.head, each.says.rstrip(".")) for each in best))
+            line = past.line(
+                row.id, "observation", row.created_at, says,
+                weight=_SPEAKS_OF_IT * worth[best[0]] * FADES ** sessions.index(row.session_id),
+                chars=_CHARS, reason="a report speaks of it",
+            )  # fmt: skip
+            lines.append(added(line, past.gone(says, row.created_at)))
+    return lines
+
+
 def _done(past: Past, rows: Sequence[Observation]) -> list[Line]:
     """Return what was done to the file and what failed in it, with what it was for, newest first."""
     lines = []
@@ -110,12 +154,7 @@ def _weigh(row: Observation) -> tuple[float, str]:
         return _COMMIT, "a commit"
     if row.tool_name == "Bash" and _FAILED.search(row.summary):
         return _FAILURE, "a failure"
-    if row.title.startswith("Import "):
-        return _IMPORT, "an import"
-    weight = _WEIGHTS.get(row.tool_name, _EDIT if row.tool_name in EDITORS else _OTHER)
-    if _DECISION.search(without_reason(row.summary)[0]):
-        return weight * 1.4, f"{row.tool_name} with a reason"
-    return weight, row.tool_name
+    return _WEIGHTS.get(row.tool_name, _EDIT if row.tool_name in EDITORS else _OTHER), row.tool_name
 
 
 def said_by(row: Observation) -> str:
