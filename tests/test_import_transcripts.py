@@ -282,11 +282,17 @@ def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> Non
     """Sessions, calls, what was left out and what Claude would cost, in words."""
     a_session(projects)
     (projects / "-link").symlink_to(projects)
+    path = next(projects.glob("*/*.jsonl"))
+    written = path.stat()
+    os.utime(path)
 
+    running = command("import", "transcripts", "--dry-run").stdout
+    os.utime(path, (written.st_atime, written.st_mtime))
     reckoned, done, again = (
         command("import", "transcripts", *more).stdout for more in (["--dry-run"], [], [])
     )
 
+    assert "What a session did in the last two minutes is taken in once it is older." in running
     assert "1 session of 1 project to take in: 2 tool calls, " in reckoned
     assert f"  {CWD}: 1 session\n" in reckoned
     assert "1 session of 1 project: 2 tool calls, 4 observations in" in done

@@ -187,6 +187,19 @@ def test_little_said_is_said(home: Path, projects: Path) -> None:
     assert "1 session with 0 tool calls read" in done.stdout
 
 
+def test_mine_of_a_session_that_still_runs_asks_to_wait(home: Path, projects: Path) -> None:
+    """What was written just now a hook may have in hand: there is nothing to tell yet."""
+    row = json.dumps({"type": "user", "sessionId": "s1", "cwd": "/p", "timestamp": "2999-01-01T00:00:00Z",
+                      "uuid": "u1", "message": {"role": "user", "content": "hi"}})  # fmt: skip
+    (projects / "-p").mkdir(parents=True)
+    (projects / "-p" / "s1.jsonl").write_text(f"{row}\n")
+
+    done = command("demo", "--mine")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Try again in two minutes." in done.stdout
+
+
 def test_the_recording_shows_the_demo_and_loads_nothing() -> None:
     """The picture of the README has every moment twice, before and after, without a script or a link."""
     text = (Path(__file__).parent.parent / "docs" / "demo.svg").read_text("utf-8")

@@ -91,7 +91,7 @@ def _tell(found: Plan, calls: int, text: str, tokens: int, took_s: float) -> Non
             is_empty = False
             moments.show_moment(title, "", "", told)
     if is_empty:
-        say("Nothing yet: these sessions say too little.")
+        say("Nothing yet: these sessions say too little, or still run. Try again in two minutes.")
     say("")
     read = f"{count(len(found.sessions), 'session')} with {count(calls, 'tool call')} read in {took_s:.0f} s"
     for line in terminal.wrapped(f"{read}; a start of {tokens:,} tokens; $0. Nothing is kept or sent.", most):

@@ -1,6 +1,7 @@
 """Print the moments of a demo: what happens in a session, and what memory tells Claude then."""
 
 import re
+from itertools import pairwise
 
 from claude_mem_lite.cli import terminal
 from claude_mem_lite.cli.terminal import say, style
@@ -36,8 +37,7 @@ def lines_of(block: str, *sections: str) -> list[str]:
     A line with lines of its own below it is a title, and left out.
     """
     found, is_in = [], not sections
-    lines = block.splitlines()
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in pairwise([*block.splitlines(), ""]):
         if line.startswith("## "):
             is_in = not sections or line[3:].startswith(sections)
         elif line.startswith("- ") and below.startswith("  - "):

@@ -93,7 +93,10 @@ def _verdict(told: Mapping[str, Any]) -> str:
     """Return what the figures mean, in one sentence."""
     shares, rows = told["files"], told["with_known_files"]
     if not rows:
-        return f"None of {told['measured']} sessions edited a file that an earlier one had edited or read."
+        return (
+            f"None of {told['measured']} sessions edited a file that an earlier one had edited or read."
+            " What was done in the last two minutes does not count."
+        )
     best = max(_BASELINES, key=lambda name: shares[name])
     points = round(100 * shares["memory"]) - round(100 * shares[best])
     verdict, than = (

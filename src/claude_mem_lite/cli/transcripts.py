@@ -243,6 +243,8 @@ def _show_left_out(found: Plan) -> None:
     left_out = [count(number, what) for what, number in sorted(found.left_out.items())]
     if left_out:
         print_line(f"Left out: {join(left_out, limit=len(left_out))}.")
+    if found.left_out["running session"]:
+        print_line("What a session did in the last two minutes is taken in once it is older.")
 
 
 def duration(seconds: float) -> str:

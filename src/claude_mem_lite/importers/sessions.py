@@ -92,7 +92,10 @@ class Telling:
     def _reading(self, path: str) -> Reading:
         """Return a reading; of a file that is being written only what nobody has in hand any more."""
         origin, until = _origin(self.session, path), self.now - RUNNING_S
-        return Reading(origin, inbox.utc_text(until)) if _mtime(path) > until else Reading(origin)
+        if _mtime(path) <= until:
+            return Reading(origin)
+        self.left_out["running session"] += 1
+        return Reading(origin, inbox.utc_text(until))
 
     def _lines(self, path: str) -> Iterator[Line]:
         return _READERS[self.session.client](path, self.left_out, now=inbox.utc_text(self.now))
