@@ -184,6 +184,18 @@ def test_what_was_shown_is_not_told_again(pond: Path) -> None:
     )
 
 
+def test_neither_the_prompt_nor_a_bare_done_is_told(pond: Path) -> None:
+    """A prompt that was stored meanwhile is known by all its words; a report that states nothing answers none."""
+    prompt = "You should never have drained the pond of the otters!"
+    remember("bbbbbbbb", prompt, tool_name="UserPromptSubmit")
+    remember("cccccccc", "Otters: done.", tool_name="Stop")
+
+    section = ask(prompt)
+
+    assert not {"bbbbbbbb", "cccccccc"} & {line.id for line in section.lines}
+    assert {"the prompt says it", "it states nothing"} <= {left.why for left in section.left_out}
+
+
 def test_what_was_asked_before_hides_no_answer(pond: Path) -> None:
     """A prompt that was typed before matches best of all rows, and is no sign that memory has an answer."""
     question = f"{OTTERS[:-1]} since last autumn's storm?"

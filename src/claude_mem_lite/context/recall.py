@@ -21,6 +21,7 @@ from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.search import ranking, times
 from claude_mem_lite.search.words import STOP_WORDS, is_part, words
@@ -66,7 +67,7 @@ SAME_THING, NEARLY = 0.7, 0.75
 OUTPUT_SESSIONS = 10
 _A_ROW = 0.5  # of the rows that have a word, as a sample says it
 # A row of which the prompt has this share of the words is the prompt.
-ECHO = 0.85
+ECHO, _ECHO_CHARS = 0.85, 2_000
 
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 # What makes a name of a word: get_user, Entry.post, camelCase.
@@ -182,7 +183,7 @@ def _ask(  # noqa: PLR0913  (as above)
     profile = searcher.profile("observation", project_dir, now=clock)
     query = ranking.focused(ranking.analyze(text, now=times.local(now)), profile)
     weights = evidence(query, profile)
-    echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, text))
+    echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, prompt))
     others = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
     certain = certainty(
         prompt,
@@ -217,9 +218,9 @@ def _told_of(row: Row) -> str:
     return f"{row.title} {row.summary}"
 
 
-def _is_echo(row: Row, text: str) -> bool:
+def _is_echo(row: Row, prompt: str) -> bool:
     told = set(words(_told_of(row)))
-    return len(told & set(words(text))) >= ECHO * len(told)
+    return len(told & set(words(prompt[:_ECHO_CHARS]))) >= ECHO * len(told)
 
 
 def evidence(query: Query, profile: Profile) -> dict[str, float]:
@@ -298,6 +299,8 @@ def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
         return "the prompt says it"
     if silent:
         return silent
+    if hit.row.tool_name in REPORTS and not statements(without_reason(hit.row.summary)[0]):
+        return "it states nothing"
     if hit.row.tool_name == "Bash" and hit.row.created_at < asked.aged_at:
         return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
     if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best and not asked.is_filled:
