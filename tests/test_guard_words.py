@@ -276,6 +276,7 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
         "never disable eslint rules", "never mix npm and pnpm", "no npm scripts, please",
         "secrets never go in code", "NEVER return JSON by hand", "no WIP commits",
         "never publish to npm", "no new .js files, TypeScript only",
+        "From now on commit messages are in English", "Use tabs from now on, not spaces any more",
         "never use FROM node:latest", "never squash merge", "no mocks in tests",
         "Design documents are not committed", "go-git where no tree may be assumed, git CLI elsewhere",
     ],

@@ -38,7 +38,7 @@ FROM_NOW_ON = _any_of(
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(
-    r"(?<!can\s)always(?! \w+(?<!s)(?:s|ed|ing)\b),never(?! mind| \w+(?<!s)(?:s|ed)\b),remember(?! when| how| why| what),"
+    r"(?<!can\s)always(?! \w+(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),remember(?! when| how| why| what),"
     r"(?<!for\s)ever(?=\W*$),next time,(?:fürs|das) nächste mal,nächstes mal,la próxima vez,la prochaine fois,da próxima vez,"
     "la prossima volta,volgende keer,następnym razem,в следующий раз,"
     "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,"
@@ -48,6 +48,13 @@ ALWAYS = _any_of(
     r"sempre,mai(?=\s),jamais,lembre(?:-se)?,não (?:se )?esqueça,ricorda(?:ti)?,non dimenticare,altijd,nooit,onthoud,"
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
     "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
+)
+# What is always so and is no rule: "always the same error", "immer dieser Fehler".
+SAME = _any_of(
+    r"this,that,these,those,dies\w*,cette,ces,ce,est[aeo]s?,quest[aeio],deze,"
+    "(?:the|la|le|les|el|los|las|lo|o|a|il) (?:same|mêmes?|mism[oa]s?|mesm[oa]s?|stess[oaie])"
+    ",(?:der|die|das) (?:gleiche|selbe)n?,d(?:er|as|ie)selben?,hetzelfde,dezelfde",
+    "同じ|同样|同樣",
 )
 # What it is that holds stands in the sentence before: "always like that", "from now on that is the rule".
 POINTS_BACK = _any_of("it,that,das,es,dies,c'est,è,é,to")

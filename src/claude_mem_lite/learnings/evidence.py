@@ -158,15 +158,24 @@ def _binds(content: str) -> bool:
     content = _QUOTED.sub("", content)
     if phrases.FROM_NOW_ON.search(content):
         return True
-    if any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES, phrases.OUGHT)):
+    if any(each.match(content) for each in (phrases.TOLD_OF, phrases.HEDGES, phrases.OUGHT)):
         return False
     places = [*_first_words(content), *_edges(content)]
-    found = next(filter(None, (phrases.ALWAYS.match(content, at) for at in places)), None)
+    if phrases.THE.match(content):  # of a thing: "..., never from the system"
+        places = [at for at in _edges(content) if phrases.NOT.match(content, at)]
+    found = next(filter(None, (_always(content, at) for at in places)), None)
     found = found or next(
         (each for each in phrases.ALWAYS.finditer(content) if _MANNER.match(content, each.end())), None
     )
     # "next time too" says of nothing how it is done
     return found is not None and len(terms(content)) > len(terms(found[0]))
+
+
+def _always(content: str, at: int) -> re.Match[str] | None:
+    """Return the word there that says that it always holds; None where it complains: "always this error"."""
+    found = phrases.ALWAYS.match(content, at)
+    is_complaint = found and phrases.SAME.match(content[found.end() :].lstrip())
+    return None if is_complaint else found
 
 
 def _binds_what_it_follows(content: str) -> bool:
