@@ -321,6 +321,7 @@ def test_a_line_that_says_nothing_new_is_left_out() -> None:
             Line("old", "observation", "t", 9, "Something else altogether, of five words"),
             Line("edit", "observation", "t", 9, "One more thing that nobody has said"),
             Line("2", "observation", "t", 8, "The book is stored in SQLite now"),
+            Line("3", "learning", "t", 8, "The book is stored in SQLite now"),
         ],
         budget_tokens=99,
         said=said,

@@ -312,7 +312,7 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
         session(
             name, call("cd lib && make check 2>&1 | tail -3"), call("make check"),
             call("cd web && PORT=4011 CI=1 npx vitest"), call("HOME=/tmp/x bin/rails test"),
-            call("git push"), call("cat notes.md"),
+            call("git push"), call("cat notes.md"), call('make "the docs"'),
             call("make x > /tmp/out"), call("rm lib/old.py"),
             call("python3 - <<E\nprint(1)\nE"), call("make broken", error="it is all broken"),
         )  # fmt: skip

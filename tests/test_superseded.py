@@ -133,6 +133,13 @@ def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
     assert "`loadBook` reads the book; `saveBook` writes it to disk. (`loadBook` → `openBook`)" in block
 
 
+def test_a_value_that_changed_is_noted_whatever_its_setting_is_called(memory: Path) -> None:
+    """Of some texts as of all: a name in capitals is no name of code by its looks."""
+    take_in(edited("/p/a.py", "RETRIES = 3", "RETRIES = 5"), session_id="s1")
+
+    assert Superseded("/p", ["RETRIES is 3 now."])("RETRIES is 3 now.", "") == " (`RETRIES: 3` → `5`)"
+
+
 def test_a_file_is_told_what_reports_state_of_it(memory: Path) -> None:
     """The sentences that name it, or what it is called after; not those on others, or on what is gone."""
     report = (

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # A session's line stands over those of what it did.
 HEADING: Kind = "session"
+LEARNING: Kind = "learning"
 
 # A line of which so large a share of the words stands in lines above says nothing new.
 SAID = 0.85
@@ -83,7 +84,7 @@ class Said:
 
     def __init__(self, ids: Collection[str] = ()) -> None:
         self._ids, self._here = set(ids), set[str]()
-        self._words: list[frozenset[str]] = []
+        self._words: list[tuple[Kind, frozenset[str]]] = []
 
     def has(self, row_id: str) -> bool:
         """Tell whether a row was told before this block."""
@@ -92,15 +93,17 @@ class Said:
     def add(self, line: Line) -> None:
         """Note a line."""
         self._here |= {line.id, *line.stands_for}
-        self._words.append(_words(line))
+        self._words.append((line.kind, _words(line)))
 
     def why(self, line: Line) -> str:
         """Return why a line would be one too many, "" if it would not."""
         before = self._ids if line.is_one_of_many else self._ids | self._here
         if line.id in before and not line.says_more:
             return "already shown"
+        # What was learned is told as such, whatever else says it.
+        others = (said for kind, said in self._words if line.kind != LEARNING or kind == LEARNING)
         told = _words(line)
-        return "another line says it" if any(_repeats(told, other) for other in self._words) else ""
+        return "another line says it" if any(_repeats(told, other) for other in others) else ""
 
 
 def added(line: Line, note: str) -> Line:
@@ -110,7 +113,7 @@ def added(line: Line, note: str) -> Line:
 
 def vet(line: Line, section: Section) -> Line | None:
     """Return a line as it may be told, None if nothing of it may; the section notes what is withheld."""
-    says, why = (line.says, "") if line.kind == "learning" else vetted(line.says, is_users=line.is_users)
+    says, why = (line.says, "") if line.kind == LEARNING else vetted(line.says, is_users=line.is_users)
     if why:
         section.left_out.append(LeftOut(line, f"withheld{' in part' if says else ''}: {why}"))
     if says == line.says:

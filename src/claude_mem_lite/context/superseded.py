@@ -24,7 +24,7 @@ class Superseded:
             if texts is None
             else {name for text in texts for name in (*code_names(text), *stated_code(text), *_options(text))}
         )
-        rows = retired_names.gone_from(project_dir, names, branch=branch) if names is None or names else []
+        rows = retired_names.gone_from(project_dir, names, branch=branch)
         self._names: dict[str, Gone] = {}
         self._values: dict[str, list[Gone]] = {}
         for row in rows:

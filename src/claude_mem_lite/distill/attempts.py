@@ -6,6 +6,7 @@ looked at something from outside (curl, ping) is settled as soon as the work wen
 
 import os.path
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
@@ -178,7 +179,7 @@ def _ran(step: Command) -> Ran:
     words = step.outer if step.outer and step.outer[0] not in _ASIDE else step.words
     folder = "" if _NOWHERE.search(step.folder) else os.path.normpath(step.folder or ".").replace("./", "", 1)
     variables = [each for each in step.variables if not _NOWHERE.search(each)]
-    return Ran("" if folder == "." else folder, " ".join(variables), " ".join(words))
+    return Ran("" if folder == "." else folder, " ".join(variables), shlex.join(words))
 
 
 def succeeding(observations: Iterable[Noted]) -> set[Key]:

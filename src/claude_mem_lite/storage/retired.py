@@ -76,7 +76,7 @@ class Gone(NamedTuple):
 
 
 def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch: str = "") -> list[Gone]:
-    """Return the names, among some if they are given, that are gone from a project's code.
+    """Return the names, among some if they are given, that are gone from a project's code, and old values.
 
     Those that were renamed on a branch that has not come in are among them, but for what is on that `branch`:
     of its own work tree it is known what it has. What the last session of such a branch reported is there,
@@ -106,6 +106,6 @@ def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch:
     rows = rows.where((RetiredName.project_dir == project_dir) & (is_gone | is_renamed))
     if names is not None:
         some = sorted(names)[:_AT_ONCE]
-        rows = rows.where(RetiredName.name.in_(some) | RetiredName.beside.in_(some))
+        rows = rows.where(RetiredName.name.in_(some) | (RetiredName.beside != ""))
     newest: Any = rows.order_by(RetiredName.retired_at.desc()).limit(_GONE).tuples()
     return [Gone._make(row) for row in newest]
