@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import cases
-from support.databases import NOW, function_row, learning_row, observation_row, session_row, work_off
+from support.databases import NOW, function_row, observation_row, session_row, work_off
 from support.recorded import DATA, restore
 
 from claude_mem_lite.capture import inbox
@@ -130,20 +130,6 @@ def test_what_one_says_to_go_on_tells_nothing_in_any_language(pond: Path) -> Non
     assert len(ask("weiter so mit Wand 17: wo ist sie?").lines) > 0
 
 
-def test_a_prompt_of_many_sessions_is_a_command(pond: Path) -> None:
-    """Typed word for word in three it brings no more than what was learned of it."""
-    told = []
-    for number in range(4):
-        told.append(len(ask(OTTERS).lines))
-        session_row(f"typed{number}")
-        fields = {"tool_name": "UserPromptSubmit", "session_id": f"typed{number}"}
-        remember(f"{number:08x}c", OTTERS, OTTERS, **fields)
-    learning_row("d" * 32, "Otters refuse the water of the pond while its pump leaks oil: stop that first.")
-
-    assert told == [1, 1, 1, 0]
-    assert [line.id for line in ask(OTTERS).lines] == ["d" * 32]
-
-
 def test_what_a_command_printed_long_ago_is_left_to_search(pond: Path) -> None:
     """Old output of a command is not told, for things have changed; a report of that time is."""
     for number in range(OUTPUT_SESSIONS):
@@ -185,7 +171,7 @@ def test_what_was_shown_is_not_told_again(pond: Path) -> None:
 
 
 def test_neither_the_prompt_nor_a_bare_done_is_told(pond: Path) -> None:
-    """A prompt that was stored meanwhile is known by all its words; a report that states nothing answers none."""
+    """A prompt that was stored meanwhile is known by all its words; "done" answers none."""
     prompt = "You should never have drained the pond of the otters!"
     remember("bbbbbbbb", prompt, tool_name="UserPromptSubmit")
     remember("cccccccc", "Otters: done.", tool_name="Stop")

@@ -24,7 +24,7 @@ from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.search import ranking, times
-from claude_mem_lite.search.words import STOP_WORDS, is_part, words
+from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.context import RECALL, began
 from claude_mem_lite.storage.search import Scope
@@ -54,9 +54,6 @@ REPORTS = frozenset({"Stop", "PostCompact"})
 
 # A prompt that memory rather has nothing on than something recalls nothing.
 THRESHOLD = 0.5
-# What was typed word for word in so many sessions is a command: only learnings are told of it.
-COMMAND_SESSIONS = 3
-_COMMAND_WORDS, _COMMAND_ROWS = 8, 50
 # A row that scores less than this share of the best says little of what the prompt asks for. The first prompt
 # that memory has something on gets all there is room for.
 FAR_BEHIND = {"hybrid": 0.75, "fts": 0.6}
@@ -242,15 +239,10 @@ def _observed(
     hits = _newer_first(asked)
     answers = [(hit, has) for hit, has in hits if hit.row.id not in asked.echoes]
     silent = f"certainty {asked.certain:.2f} is below {THRESHOLD}" if asked.certain < THRESHOLD else ""
-    is_command = not silent and _is_command(asked)
-    if is_command:
-        answers = [(hit, has) for hit, has in answers if hit.row.kind == "learning"]
     best = max((hit.score for hit, _ in answers), default=0.0)
     told, tokens = 0, 0
     for hit, has in hits:
         objection = _why_not(hit, asked, best, silent)
-        if not objection and is_command and hit.row.kind != "learning":
-            objection = "it is typed in session after session"
         if not objection and tokens > ENOUGH * budget_tokens:
             objection = "no room"
         chars = 0 if objection else LINE_CHARS if told < WIDE_LINES else SHORT_CHARS
@@ -280,18 +272,6 @@ def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
             place = next(older, place)
         placed.insert(place, (hit, has))
     return placed
-
-
-def _is_command(asked: _Asked) -> bool:
-    """Tell whether the prompt was typed in several sessions of the project before, word for word."""
-    typed = words(asked.text)
-    scope = Scope(project_dir=asked.project_dir, tool="UserPromptSubmit")
-    if parts := [word for word in typed if is_part(word)]:
-        rows = search_rows.by_parts("observation", parts[:_COMMAND_WORDS], scope, limit=_COMMAND_ROWS)
-    else:
-        match = " AND ".join(f'"{word}"' for word in typed[:_COMMAND_WORDS])
-        rows = search_rows.by_text("observation", match, scope, limit=_COMMAND_ROWS)
-    return len({row.session_id for row in rows if words(question(row.summary)) == typed}) >= COMMAND_SESSIONS
 
 
 def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
