@@ -53,6 +53,26 @@ def test_reasons_and_open_ends_are_told_in_many_languages(decided: str, left: st
     assert (told["Decided"], told["Said to be open"]) == (decided, left)
 
 
+@pytest.mark.parametrize(
+    ("after", "is_merged"),
+    [
+        ([], True),
+        ([("Stop", "It is in.")], True),
+        ([("Edit", "Edited a.py (2 lines).")], False),
+        ([("Bash", "Ran `gh pr merge 13 --auto`.")], True),
+    ],
+)
+def test_who_merges_the_pull_request_last_has_brought_the_branch_in(
+    after: list[tuple[str, str]], *, is_merged: bool
+) -> None:
+    """Whatever the work tree knows of it; what is edited afterwards is other work."""
+    merge = ("Bash", "Ran `gh pr checks 12 --watch && gh pr merge 12 --squash`.")
+
+    assert state_of(rows(merge, *after)).is_merged is is_merged
+    assert not state_of(rows(("Bash", "Ran `gh pr merge 12 --auto`."))).is_merged
+    assert not state_of(rows(("Bash", "Ran `gh pr merge 12`. Failed with exit code 1."))).is_merged
+
+
 def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
     """A go-ahead, a question back and a request after a report without a question settle nothing."""
     told = rows(

@@ -24,7 +24,7 @@ from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
 from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted
-from claude_mem_lite.storage import models, projects, retired
+from claude_mem_lite.storage import models, projects, queries, retired
 from claude_mem_lite.tasks import periodic
 
 CASES = cases.load("superseded")
@@ -353,6 +353,22 @@ def test_texts_within_others_are_found(repository_dir: Path) -> None:
     texts = {"job(retry: 1", "retry: 1", "1, wait: 2)", "wait: 2"}
 
     assert repository.texts(str(repository_dir), {*texts, "retry: 9"}) == texts
+
+
+def test_what_a_session_merged_was_its_branchs_work_before_as_well(
+    memory: Path, repository_dir: Path
+) -> None:
+    """The work tree has no commit of it yet."""
+    project = {"project_dir": str(repository_dir), "branch": "me/book"}
+    merge = ran("gh pr merge 12", "Merged pull request #12")
+    for name, event in (("s1", stop("`openBook` opens a book.")), ("s2", merge), ("s3", stop("Done so."))):
+        take_in(event, session_id=name, **project)
+        summarize_session(name)
+    look_at(str(repository_dir))
+
+    states = [queries.known_session(name).state["is_merged"] for name in ("s1", "s2", "s3")]
+
+    assert states == [True, True, False]
 
 
 def test_what_is_renamed_on_another_branch_says_so(memory: Path, repository_dir: Path) -> None:

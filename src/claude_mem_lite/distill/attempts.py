@@ -33,6 +33,7 @@ _PROBES = frozenset({
 # With one of these, such a program sends something: it is no probe.
 _SENDS = re.compile(r"--(?:data|form|upload|post|json)|(?:-X|--request=)?(?:POST|PUT|PATCH|DELETE)$")
 _SENDS_BY_CURL = re.compile(r"-[a-zA-Z]*[dFT]$|-d\S")
+_MERGES = (("gh", "pr", "merge"), ("glab", "mr", "merge"))
 # These end a command line with a status, and are not what failed.
 _ENDINGS = frozenset({"exit", "return", "false"})
 
@@ -101,6 +102,13 @@ class Ran(NamedTuple):
 def is_commit(observation: Noted) -> bool:
     """Tell whether something was committed."""
     return observation.title.startswith(_COMMITTED)
+
+
+def has_merged(observation: Noted) -> bool:
+    """Tell whether a pull request was merged by a command."""
+    if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
+        return False
+    return any(step.words[:3] in _MERGES and "--auto" not in step.words for step in _steps(observation))
 
 
 def open_failures(

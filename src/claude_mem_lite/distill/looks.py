@@ -53,9 +53,12 @@ def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> Non
     pulls: dict[str, set[str]] = {}
     for row, state in stating:
         pulls.setdefault(row.branch, {row.branch}).update(_pull_in(said.says) for said in state.thread)
+    by_command = {row.branch: row.last_event_at for row, state in stating[::-1] if state.is_merged}
     for row, state in stating:
         ended = inbox.unix_time(row.last_event_at)
-        merge = None if state.is_merged else _merge_of(pulls[row.branch], ended, merged)
+        merge = None if state.merged_as else _merge_of(pulls[row.branch], ended, merged)
+        if not (merge or state.is_merged) and row.last_event_at < by_command.get(row.branch, ""):
+            merge = Merge(ended)
         if merge:
             title = quoted(one_line(redact(merge.title), _TITLE_CHARS))
             as_what = ": ".join(filter(None, [merge.pull, title]))

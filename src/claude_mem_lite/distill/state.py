@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.attempts import is_commit, ran
+from claude_mem_lite.distill.attempts import has_merged, is_commit, ran
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
 from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.thread import ASKS, Row, Said, settled, thread_of, without_overtaken
@@ -96,8 +96,14 @@ def state_of(
         stated = [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
     return State(
         thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files),
-        dict(Counter(map(str, commands)).most_common(_COMMANDS)),
+        dict(Counter(map(str, commands)).most_common(_COMMANDS)), is_merged=_has_merged(rows),
     )  # fmt: skip
+
+
+def _has_merged(rows: Sequence[Row]) -> bool:
+    """Tell whether a session has merged its pull request, and edited nothing since."""
+    last = next((row for row in reversed(rows) if row.tool_name in EDITORS or has_merged(row)), None)
+    return last is not None and has_merged(last)
 
 
 def _stated(row: Row, question: str, commands: Container[str]) -> list[Said]:
