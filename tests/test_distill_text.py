@@ -83,6 +83,11 @@ def test_sentences_end_with_paragraphs_and_list_items_too() -> None:
     text = "Two things:\n1. backup.py imports os.path\n2. cli.py prints.\n\nNothing else"
 
     assert sentences(text) == ["Two things:", "backup.py imports os.path", "cli.py prints.", "Nothing else"]
+    assert sentences("bis zum 10. nachgebucht. Then 5. Done.") == [
+        "bis zum 10. nachgebucht.",
+        "Then 5.",
+        "Done.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,11 @@ _ESCAPES = re.compile(
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
+# After a number a full stop may make it an ordinal or a date: "until the 10. of May".
+ORDINAL = r"(?<=\d\.)\s+[a-z\u00df-\u00ff]"
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])\s+(?=\S)|(?<=[.!?][)\"'»”])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
+    rf"(?<=[.!?])(?!{ORDINAL})\s+(?=\S)|"
+    r"(?<=[.!?][)\"'»”])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|max|min|fig|no|nr|dr|mr|ms|st|bzw|z\.b)\.|^\d+\.)$",

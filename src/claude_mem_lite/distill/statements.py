@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import dropwhile
+from itertools import dropwhile, zip_longest
 from typing import NamedTuple
 
 from claude_mem_lite.quoting import balanced
@@ -92,6 +92,9 @@ def statements(report: str) -> list[Statement]:
             if _REFERS.match(told) and (found or before or head):
                 found.pop(before, None)
                 told = f"{before} {told}" if before else ""
+            if before in found and _is_verdict(told):
+                found.pop(before)
+                told = f"{before} {told}"
             before = told
             if _says_something(told):
                 found.setdefault(told, Statement(told, head))
@@ -110,18 +113,27 @@ def _with_new_state(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, st
 
 
 def _without_tables(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines, each row of a table but its head as an item of a list: "first cell: second; third"."""
-    in_table = False
+    """Yield lines, each row of a table but its head as an item of a list: "first cell: second".
+
+    Of more columns each has its head: "first cell: before 2; after 3".
+    """
+    heads: list[str] | None = None
     for line in lines:
         row = _ROW.fullmatch(line)
-        if row and in_table and not _RULE.fullmatch(row[1]):
-            cells = (cell.replace("**", "").replace("\\|", "|").strip() for cell in _CELLS.split(row[1]))
-            told = [*dropwhile(_NO_WORDS, filter(None, cells))]  # numbers before them only count the rows
-            first, *others = [*told, ""]
-            yield f"- {first}: {'; '.join(others[:-1])}"
+        cells = _cells(row[1]) if row else []
+        if row and heads is not None and not _RULE.fullmatch(row[1]):
+            filled = [(cell, head) for cell, head in zip_longest(cells, heads, fillvalue="") if cell]
+            # Numbers before the first words only count the rows.
+            (first, _), *others = [*dropwhile(lambda each: _NO_WORDS(each[0]), filled)] or [("", "")]
+            told = (f"{head} {cell}".strip() if len(others) > 1 else cell for cell, head in others)
+            yield f"- {first}: {'; '.join(told)}"
         else:
             yield "" if row else line
-        in_table = row is not None
+        heads = None if row is None else cells if heads is None else heads
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.replace("**", "").replace("\\|", "|").strip() for cell in _CELLS.split(row)]
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -170,6 +182,13 @@ def _says_something(told: str) -> bool:
     ):
         return False
     return len(_PLAIN.findall(_NAME.sub(" ", told))) >= _WORDS
+
+
+def _is_verdict(told: str) -> bool:
+    """Tell whether a sentence is too short to be told without the one before it: "I wouldn't."."""
+    return (
+        bool(told) and not told.endswith(_NO_STATEMENT) and len(_PLAIN.findall(_NAME.sub(" ", told))) < _WORDS
+    )
 
 
 # Hashes, ids and dates, which hold for one run.

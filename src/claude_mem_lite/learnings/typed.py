@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from claude_mem_lite.distill import phrases
+from claude_mem_lite.text import ORDINAL
 
 _READ = 50_000
 _WRAPPED = 60  # characters from which on a line was broken by its width
@@ -99,7 +100,9 @@ _QUESTION = re.compile(
     r"|any(?:one)? (?:idea|chance|reason|way|news|other|thoughts))\b(?! not\b)",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"[.!?]+(?=[\"')\]]{0,3}(?:\s|\Z))|[\u3002\uff01\uff1f\uff1b]|;(?=\s|\Z)|[()\"`“”]")
+_BREAK = re.compile(
+    rf"[.!?]+(?!{ORDINAL})" + r"(?=[\"')\]]{0,3}(?:\s|\Z))|[\u3002\uff01\uff1f\uff1b]|;(?=\s|\Z)|[()\"`“”]"
+)
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|z\.b|bzw)|\b[A-Za-z])\.$", re.IGNORECASE
 )
