@@ -50,12 +50,13 @@ def test_new_rules_are_announced_once(memory: Path) -> None:
 
 
 def test_what_the_user_said_once_is_told_briefly(memory: Path) -> None:
-    """How things are done, the newest first, in one line a session; no task, nor what is known for sure."""
+    """How things are done, ways of working first, then the newest, a line a session; not what is sure."""
     session_row("s1", summary="Moved the book.")
     for number, (content, session_id, fields) in enumerate(
         [
             ("one file a shelf, no folders", "s1", {}),
             ("don't guess", "s2", {}),
+            ("no test of two shelves", "s0", {}),
             ("title of the shelf", "s2", {}),
             ("Never sort the shelves.", "s2", {"confidence": 0.5}),
             ("no shelf without a label", "s3", {"times_seen": 2}),
@@ -69,10 +70,11 @@ def test_what_the_user_said_once_is_told_briefly(memory: Path) -> None:
     block = builder.build("/p", session_id="new", now=AT)
 
     assert lines(block, "said_once") == [
-        "l5 only shelves with a book; don't guess",
+        "l2 no test of two shelves",
+        "l6 only shelves with a book; don't guess",
         "l0 one file a shelf, no folders",
     ]
-    assert {"l1", "l5", "l0"} <= {*block.ids, *block.also}
+    assert {"l1", "l2", "l6", "l0"} <= {*block.ids, *block.also}
 
 
 def test_the_block_has_its_layers(memory: Path) -> None:

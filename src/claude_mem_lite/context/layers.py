@@ -13,7 +13,7 @@ from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.past import FADES, SESSIONS, Past
 from claude_mem_lite.distill.findings import findings
-from claude_mem_lite.distill.phrases import DEED, NOT
+from claude_mem_lite.distill.phrases import NOT, WORK
 from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said
 from claude_mem_lite.learnings.evidence import is_how
@@ -200,10 +200,14 @@ def learnings(past: Past) -> list[Line]:
 
 
 def said_once(past: Past) -> list[Line]:
-    """Return what the user has said once of how things are done, a line a session, the newest first."""
+    """Return what the user has said once of how things are done, a line a session.
+
+    What is about the way of working goes before what is about the code, the newest first.
+    """
     said: defaultdict[tuple[str, ...], list[Learning]] = defaultdict(list)
     left = _SAID_ONCE_CHARS
-    for row in context_rows.said_once(past.project_dir, since=past.since, limit=_READ):
+    rows = context_rows.said_once(past.project_dir, since=past.since, limit=_READ)
+    for row in sorted(rows, key=lambda row: WORK.search(row.content) is None):
         if _says_how(row.content) and not past.gone(row.content, row.created_at):
             left -= len(f"{row.content}; ")
             if left < 0:
@@ -220,7 +224,7 @@ def said_once(past: Past) -> list[Line]:
 
 
 def _says_how(content: str) -> bool:
-    return not DEED.match(content) and (is_how(content) or NOT.search(content) is not None)
+    return is_how(content) or NOT.search(content) is not None
 
 
 def _is_new(row: Learning, last: str) -> bool:
