@@ -23,7 +23,7 @@ from claude_mem_lite.storage.context import sessions
 from claude_mem_lite.text import count
 
 BUDGET_TOKENS = 200
-LINES = 5
+LINES = 8
 
 _CHARS = 400
 _COMMANDS = 6  # that were run most

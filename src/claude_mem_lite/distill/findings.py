@@ -12,7 +12,7 @@ from claude_mem_lite.text import count, join, one_line
 
 # In so many sessions a failure has to be met before it is told without being asked for.
 RECURS = 2
-_CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 90
+_CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
 _RULES = 6
 _TELLING = 6  # letters of a word by which two calls are akin
