@@ -86,7 +86,10 @@ def test_map_of_nothing(project: Path, tmp_path: Path) -> None:
     assert run(empty, "map", "--edges", "--json").stdout == "{}\n"
     assert "0 files" in run(empty, "map").stdout
     missing = run(project, "map", "nowhere")
+    everything = run(project, "map", "/")
     assert (missing.returncode, missing.stderr) == (1, "claude-mem: nowhere: no such folder\n")
+    assert everything.returncode == 1
+    assert everything.stderr.startswith("claude-mem: / is no project: ")
 
 
 def test_callers_and_callees_with_confidence_and_source(worked_on: Path) -> None:

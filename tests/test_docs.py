@@ -155,7 +155,7 @@ def test_the_settings_of_the_docs_are_the_settings(home: Path) -> None:
 
     assert settings.problem() == ""
     assert written["capture"]["max_event_chars"] == config.DEFAULT_MAX_EVENT_CHARS
-    assert config.capture_limits() == (config.DEFAULT_MAX_EVENT_CHARS, ("*.secret",))
+    assert config.capture_limits() == (config.DEFAULT_MAX_EVENT_CHARS, ())
     assert config.autostart() is True
     assert settings.load() == settings.Settings()
 

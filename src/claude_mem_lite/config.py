@@ -112,6 +112,11 @@ def lance_dir() -> str:
     return os.path.join(home(), "lance")
 
 
+def backup_dir() -> str:
+    """Return the folder in which backups are put that say no other."""
+    return os.path.expanduser("~/claude-mem-backups")
+
+
 def log_dir() -> str:
     """Return the folder of the JSONL logs."""
     return os.path.join(home(), "logs")

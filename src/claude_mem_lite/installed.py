@@ -86,9 +86,10 @@ def claim() -> None:
     """Have the data directory belong to this installation."""
     config.ensure_folder(config.home())
     path = _path()
-    with open(os.open(f"{path}.tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    unfinished = f"{path}.{os.getpid()}.tmp"  # two may claim it at once
+    with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(f"{stamp()} {code()} ".encode() + os.fsencode(PACKAGE))
-    os.replace(f"{path}.tmp", path)
+    os.replace(unfinished, path)
 
 
 def _sources() -> Iterator[os.DirEntry[str]]:

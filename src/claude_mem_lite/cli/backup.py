@@ -86,7 +86,7 @@ def _named_by_time() -> str:
     Not in this one, which may be a repository; nor in the data directory, with which it could be lost, and of
     which forgetting leaves nothing.
     """
-    folder = os.path.expanduser("~/claude-mem-backups")
+    folder = config.backup_dir()
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as error:

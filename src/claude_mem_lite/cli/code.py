@@ -53,8 +53,14 @@ def map_project(
         raise ClaudeMemError(f"{path}: no such folder")
     if edges:
         _print_edges(_edges_below(folder, quiet=quiet), as_json=as_json)
-    else:
-        _print_scan(_scan(config.place(folder)[1], quiet=quiet or as_json), as_json=as_json, quiet=quiet)
+        return
+    project = config.place(folder)[1]
+    if project in {"/", os.path.expanduser("~")} and not os.path.exists(os.path.join(project, ".git")):
+        raise ClaudeMemError(
+            f"{project} is no project: a map of it would take in everything below it."
+            " Say which: claude-mem map FOLDER"
+        )
+    _print_scan(_scan(project, quiet=quiet or as_json), as_json=as_json, quiet=quiet)
 
 
 def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:

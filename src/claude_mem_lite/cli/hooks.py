@@ -148,6 +148,8 @@ def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson
         elif is_said:
             where = escape(setup.short(config.home()))
             console.print(f"Your memory stays in {where}. To delete it, delete that folder.")
+            if os.path.isdir(config.backup_dir()):
+                console.print(f"Backups of it stay in {escape(setup.short(config.backup_dir()))}.")
 
 
 def _stop_services(*, quiet: bool) -> None:
