@@ -221,8 +221,8 @@ def test_other_tools_are_told_by_their_inputs() -> None:
 
 
 def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
-    """Once is not told; nor what works again as it was."""
-    session("s1", FAILS, WORKS)
+    """And in one, if something worked; not what works again as it was."""
+    session("s1", FAILS, WORKS, call("pack it", error="it is all broken today"))
     once = builder.build("/p", session_id="new")
     session("s2", FAILS, WORKS)
     twice = builder.build("/p", session_id="new")
@@ -233,7 +233,8 @@ def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
         "`tool run build --fast` failed in 2 sessions: “unknown option: --fast”."
         " What worked: `tool run build --slow`"
     )
-    assert "failures" not in once.layers
+    assert "failed in 1 session: “unknown option: --fast”. What worked: `tool run build --slow`" in once.text
+    assert "`pack it` failed" not in once.text
     assert [
         line.says for section in twice.sections for line in section.lines if section.name == "failures"
     ] == ["Run most here: `tool run build --slow`", says]

@@ -23,7 +23,7 @@ from claude_mem_lite.storage.context import sessions
 from claude_mem_lite.text import count
 
 BUDGET_TOKENS = 200
-LINES = 8
+LINES = 12
 
 _CHARS = 400
 _COMMANDS = 6  # that were run most
@@ -44,14 +44,14 @@ _MOST_NAMES, _SHORTEST = 4, 4  # a statement of more is a list
 
 
 def recurring(past: Past) -> list[Line]:
-    """Return what fails here for sure and what worked, a line each; all that linters say in one.
+    """Return what failed here and what worked, a line each; all that linters say in one.
 
     A look for what is not there, or a `cd` to it, is a slip: that is told when it happens again.
     """
     found = [
         each
         for each in findings(finding_rows.known(past.project_dir))
-        if each.is_sure and each.last_at > past.since and (each.works or not each.rule) and not each.is_slip
+        if each.is_telling and each.last_at > past.since and not each.is_slip
     ]
     rules = [each for each in found if each.rule]
     lines = [_line(past, each, each.says) for each in found[:_FINDINGS] if not each.rule]
