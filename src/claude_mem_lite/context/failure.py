@@ -26,6 +26,7 @@ BUDGET_TOKENS = 200
 LINES = 12
 
 _CHARS = 400
+_YOUNG = 20  # sessions
 _COMMANDS = 6  # that were run most
 # How a command begins that enters a folder, or sets variables; in fewer of its runs that does not count.
 _HOW, _SELDOM = re.compile(r"^(?:cd \S+ && )?(?:\w+=\S* )*"), 0.25
@@ -46,12 +47,17 @@ _MOST_NAMES, _SHORTEST = 4, 4  # a statement of more is a list
 def recurring(past: Past) -> list[Line]:
     """Return what failed here and what worked, a line each; all that linters say in one.
 
-    A look for what is not there, or a `cd` to it, is a slip: that is told when it happens again.
+    In a young project little can have recurred: what one session met is told with what worked. A look for
+    what is not there, or a `cd` to it, is a slip: that is told when it happens again.
     """
+    is_young = len(past.sessions) < _YOUNG
     found = [
         each
         for each in findings(finding_rows.known(past.project_dir))
-        if each.is_telling and each.last_at > past.since and not each.is_slip
+        if (each.is_sure or (is_young and each.works and not each.rule))
+        and each.last_at > past.since
+        and (each.works or not each.rule)
+        and not each.is_slip
     ]
     rules = [each for each in found if each.rule]
     lines = [_line(past, each, each.says) for each in found[:_FINDINGS] if not each.rule]

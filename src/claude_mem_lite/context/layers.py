@@ -55,9 +55,9 @@ def thread(past: Past) -> list[Line]:
 
 
 def _known_to_work(project_dir: str) -> set[str]:
-    """Return the failed calls that have a cure: another layer tells both."""
+    """Return the calls that fail for sure and have a cure: another layer tells both."""
     found = findings(finding_rows.known(project_dir))
-    return {call for each in found if each.is_telling and each.works for call in each.event_ids}
+    return {call for each in found if each.is_sure and each.works for call in each.event_ids}
 
 
 def _left(past: Past, row: Session) -> list[Said]:

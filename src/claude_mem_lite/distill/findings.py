@@ -67,11 +67,6 @@ class Finding:
         return self.recurs or is_more
 
     @property
-    def is_telling(self) -> bool:
-        """Whether it is worth a line: it will be met again, or what worked is known; of a rule, both."""
-        return self.is_sure and bool(self.works) if self.rule else self.is_sure or bool(self.works)
-
-    @property
     def is_slip(self) -> bool:
         """Whether the call only looked for something, or meant a folder from which the shell had gone."""
         return only_looks(self.command) or (
