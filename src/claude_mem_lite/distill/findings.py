@@ -67,6 +67,12 @@ class Finding:
         return self.recurs or is_more
 
     @property
+    def is_close(self) -> bool:
+        """Whether what worked has half of the call's words or more, and is not the same call again."""
+        mine, its = set(self.command.split()), set(self.works.split())
+        return 2 * len(mine & its) >= len(mine) and mine != its
+
+    @property
     def is_slip(self) -> bool:
         """Whether the call only looked for something, or meant a folder from which the shell had gone."""
         return only_looks(self.command) or (
