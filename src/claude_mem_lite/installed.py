@@ -85,11 +85,7 @@ def is_anothers() -> bool:
 def claim() -> None:
     """Have the data directory belong to this installation."""
     config.ensure_folder(config.home())
-    path = _path()
-    unfinished = f"{path}.{os.getpid()}.tmp"  # two may claim it at once
-    with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(f"{stamp()} {code()} ".encode() + os.fsencode(PACKAGE))
-    os.replace(unfinished, path)
+    config.replace_file(_path(), f"{stamp()} {code()} ".encode() + os.fsencode(PACKAGE), mode=0o600)
 
 
 def _sources() -> Iterator[os.DirEntry[str]]:

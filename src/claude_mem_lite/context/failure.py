@@ -54,7 +54,7 @@ def recurring(past: Past) -> list[Line]:
     found = [
         each
         for each in findings(finding_rows.known(past.project_dir))
-        if (each.recurs or (is_young and (each.is_sure or each.is_close) and not each.rule))
+        if (each.recurs or (is_young and each.is_close and not each.rule))
         and each.last_at > past.since
         and (each.works or not each.rule)
         and not each.is_slip

@@ -63,6 +63,7 @@ SAME_THING, NEARLY = 0.7, 0.75
 # What a command printed tells how things were: after so many sessions it is left to search.
 OUTPUT_SESSIONS = 10
 _A_ROW = 0.5  # of the rows that have a word, as a sample says it
+_BARE_CHARS = 100  # of a report that may state nothing: "Done."
 # A row of which the prompt has this share of the words is the prompt.
 ECHO, _ECHO_CHARS = 0.85, 2_000
 
@@ -180,7 +181,8 @@ def _ask(  # noqa: PLR0913  (as above)
     profile = searcher.profile("observation", project_dir, now=clock)
     query = ranking.focused(ranking.analyze(text, now=times.local(now)), profile)
     weights = evidence(query, profile)
-    echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, prompt))
+    typed = set(words(prompt[:_ECHO_CHARS]))
+    echoes = frozenset(hit.row.id for hit in found.hits if _is_echo(hit.row, typed))
     others = replace(found, hits=[hit for hit in found.hits if hit.row.id not in echoes])
     certain = certainty(
         prompt,
@@ -215,9 +217,9 @@ def _told_of(row: Row) -> str:
     return f"{row.title} {row.summary}"
 
 
-def _is_echo(row: Row, prompt: str) -> bool:
+def _is_echo(row: Row, typed: set[str]) -> bool:
     told = set(words(_told_of(row)))
-    return len(told & set(words(prompt[:_ECHO_CHARS]))) >= ECHO * len(told)
+    return len(told & typed) >= ECHO * len(told)
 
 
 def evidence(query: Query, profile: Profile) -> dict[str, float]:
@@ -279,8 +281,10 @@ def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
         return "the prompt says it"
     if silent:
         return silent
-    if hit.row.tool_name in REPORTS and not statements(without_reason(hit.row.summary)[0]):
-        return "it states nothing"
+    if hit.row.tool_name in REPORTS:
+        report, _ = without_reason(hit.row.summary)
+        if len(report) < _BARE_CHARS and not statements(report):
+            return "it states nothing"
     if hit.row.tool_name == "Bash" and hit.row.created_at < asked.aged_at:
         return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
     if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best and not asked.is_filled:

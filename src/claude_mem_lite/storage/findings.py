@@ -36,7 +36,11 @@ def cure(project_dir: str, worked: Mapping[str, str], *, unless: Callable[[str, 
     Where several sessions met a failure it says nothing, if `unless` is true of the command and what works.
     """
     mine = (FailedCall.project_dir == project_dir) & ~FailedCall.is_cured & (FailedCall.rule == "")
-    rows = FailedCall.select().where(mine)
+    columns = (
+        FailedCall.pk, FailedCall.shape, FailedCall.failed_at, FailedCall.session_id, FailedCall.signature,
+        FailedCall.command, FailedCall.works,
+    )  # fmt: skip
+    rows = FailedCall.select(*columns).where(mine)
     met: dict[str, set[str]] = {}
     for row in rows:
         met.setdefault(row.signature, set()).add(row.session_id)

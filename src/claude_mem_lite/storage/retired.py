@@ -107,5 +107,7 @@ def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch:
     if names is not None:
         some = sorted(names)[:_AT_ONCE]
         rows = rows.where(RetiredName.name.in_(some) | (RetiredName.beside != ""))
-    newest: Any = rows.order_by(RetiredName.retired_at.desc()).limit(_GONE).tuples()
+    # Of too many those that were asked for by name go first.
+    order = (*([RetiredName.beside != ""] if names is not None else []), RetiredName.retired_at.desc())
+    newest: Any = rows.order_by(*order).limit(_GONE).tuples()
     return [Gone._make(row) for row in newest]
