@@ -51,8 +51,6 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
         ("ok. the shelf test goes in first. always like that please", "the shelf test goes in first"),
         ("Erst der Test, dann der Umbau. Ab jetzt immer so", "Erst der Test, dann der Umbau"),
         ("un titre court, sans emoji. toujours comme ça", "un titre court, sans emoji"),
-        ("no sleeps in tests. ever. there is a clock", "no sleeps in tests"),
-        ("it is red. always.", ""),
         ("título curto e em inglês. sempre assim", "título curto e em inglês"),
         ("the shelf test goes in first. it always looks like that, ignore it", ""),
         ("the shelf falls over. is it always like that?", ""),

@@ -68,10 +68,10 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     for sentence in sentences(text):
         content, said_before = without_lead(f"{sentence.prefix}{sentence.text}"), before
         before = ""
-        if said_before and not sentence.asks and _binds_what_it_follows(content, said_before):
-            found[said_before.casefold()] = Stated(said_before, ACTIVE)
-            continue
         if sentence.asks or not is_short(content) or _is_for_once(content):
+            continue
+        if said_before and _binds_what_it_follows(content):
+            found[said_before.casefold()] = Stated(said_before, ACTIVE)
             continue
         before = content
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
@@ -158,11 +158,9 @@ def _binds(content: str) -> bool:
     content = _QUOTED.sub("", content)
     if phrases.FROM_NOW_ON.search(content):
         return True
-    if any(each.match(content) for each in (phrases.TOLD_OF, phrases.HEDGES, phrases.OUGHT)):
+    if any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES, phrases.OUGHT)):
         return False
     places = [*_first_words(content), *_edges(content)]
-    if phrases.THE.match(content):  # of a thing: "..., never from the system"
-        places = [at for at in _edges(content) if phrases.NOT.match(content, at)]
     found = next(filter(None, (_always(content, at) for at in places)), None)
     found = found or next(
         (each for each in phrases.ALWAYS.finditer(content) if _MANNER.match(content, each.end())), None
@@ -178,10 +176,8 @@ def _always(content: str, at: int) -> re.Match[str] | None:
     return None if is_complaint else found
 
 
-def _binds_what_it_follows(content: str, before: str) -> bool:
-    """Tell whether a sentence says of the one before it that it holds: "ever", "always like that please"."""
-    if phrases.ALWAYS.fullmatch(content):
-        return not phrases.TOLD_OF.match(before)
+def _binds_what_it_follows(content: str) -> bool:
+    """Tell whether a sentence says of the one before it that it holds: "always like that please"."""
     rest = clause = _CLAUSE.split(content)[0]
     points = (phrases.LIKE_THAT, phrases.POINTS, phrases.POINTS_BACK)
     for each in (phrases.FROM_NOW_ON, phrases.ALWAYS, *points):
