@@ -142,6 +142,10 @@ NOT_THERE = "connect: Connection refused by shelf"
         ),
         (["shelf load", call("A=1 shelf load", error=WRONG)], "A=1 shelf load"),
         (["pytest a.py", call("pytest a.py", error=WRONG)], None),
+        (
+            ["shelf load books", "up && shelf load", call("A=1 shelf load books", error=WRONG)],
+            "up && shelf load",
+        ),
         # What is put into a commit is no way to run it; a program that the error names may be.
         (["shelf load a/b.py", "git add a/b.py && git commit -m load"], ""),
         (["pack load", "shelf load --now"], "shelf load --now"),

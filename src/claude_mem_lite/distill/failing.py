@@ -39,6 +39,7 @@ from claude_mem_lite.text import one_line
 # So many calls after a failure may be what was tried next.
 _TRIED = 15
 _NAMED = 0.01  # likeness of a program that the error names
+_RED = 1e-3  # of likeness: any call that worked goes before one that came to other failures
 # What says less is no signature.
 _FEWEST_WORDS = 3
 _VERSIONING = frozenset({"git", "gh", "jj", "hg"})
@@ -235,7 +236,8 @@ class _Tried:
             return max(likeness, 0.01)
         is_like = bool(shared - (mine.programs & other.programs))
         is_named = not set(PART.findall(self.error.line)).isdisjoint(other.programs - mine.programs)
-        return max(likeness, _NAMED) if is_like or is_named else 0.0
+        found = max(likeness, _NAMED) if is_like or is_named else 0.0
+        return found if other.has_worked else _RED * found
 
 
 def is_prepared(command: str, works: str) -> bool:
