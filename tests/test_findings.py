@@ -111,6 +111,7 @@ EDIT = tool("Edit", {"file_path": "/p/a.py", "old_string": "a = 1\n", "new_strin
 UNSET = "E   app.errors.Unconfigured: Set the SHELF_URL variable\n1 failed in 0.1s"
 WRONG = "E   assert 1 == 2\n1 failed in 0.1s"
 NOT_THERE = "connect: Connection refused by shelf"
+OFF = "no such service: api, or it is off"
 
 
 @pytest.mark.parametrize(
@@ -282,6 +283,29 @@ def test_what_several_sessions_had_to_prepare_for_is_not_cured_by_a_success(memo
     session("s3", call("shelf load"))
 
     assert "`shelf load` failed in 2 sessions" in builder.build("/p", session_id="new").text
+
+
+@pytest.mark.parametrize(
+    ("later", "works"),
+    [
+        # It failed itself, and something else worked.
+        ([call("shelf exec api load", error=OFF), call("shelf up && shelf exec api load")],
+         "shelf up && shelf exec api load"),
+        # A word of it failed in another call, and another word in its place worked.
+        ([call("shelf exec api pack", error=OFF), call("shelf exec app pack")],
+         "shelf exec app load"),
+        ([call("cat api pack", error=OFF), call("cat app pack")],
+         "shelf exec api load"),
+    ],
+)  # fmt: skip
+def test_a_cure_that_has_failed_since_gives_way(memory: Path, later: list[Capture], works: str) -> None:
+    """The service has another name now."""
+    session("s1", call("shelf load", error=NOT_THERE), call("shelf exec api load"))
+    session("s2", *later)
+
+    found = told_findings(findings.known("/p"))
+
+    assert [each.works for each in found if each.command == "shelf load"] == [works]
 
 
 def test_the_cure_is_a_call_akin_to_what_failed(memory: Path) -> None:

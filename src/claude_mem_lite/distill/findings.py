@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from claude_mem_lite.distill.calls import only_looks
+from claude_mem_lite.distill.calls import only_looks, shape
 from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
@@ -15,6 +15,7 @@ RECURS = 2
 _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
 _RULES = 6
+_WORD = re.compile(r"[^\s'\"`,;:()]+")
 _TELLING = 6  # letters of a word by which two calls are akin
 # What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
 _BY_CD = re.compile(r"\bcd\b\W")
@@ -128,6 +129,44 @@ def findings(rows: Iterable[Row], *, command: str = "") -> list[Finding]:
     ]
     found.sort(key=lambda each: each.last_at, reverse=True)
     return sorted(found, key=lambda each: -len(each.sessions))
+
+
+def renewed(rows: Iterable[Row]) -> dict[str, str]:
+    """Return what works now in place of what worked once and has failed since, by the event that failed.
+
+    It failed itself, in a later call; or a word of it did, as the error of that says, and another word in its
+    place worked: a service, a folder, a version.
+    """
+    found: dict[str, str] = {}
+    earlier: list[Row] = []
+    for row in sorted(rows, key=lambda row: row.failed_at):
+        if not row.rule:
+            old, new = _renamed(row)
+            for each in earlier:
+                works = found.get(each.event_id, each.works)
+                if shape(works) == shape(row.command):
+                    found[each.event_id] = row.works
+                elif old and _has_word(works, row.command, old):
+                    found[each.event_id] = " ".join(new if word == old else word for word in works.split())
+            earlier.append(row)
+    return found
+
+
+def _renamed(row: Row) -> tuple[str, str]:
+    """Return the one word of a call that its error names and what worked has another for, and that one."""
+    mine, its = row.command.split(), row.works.split()
+    differ = [words for words in zip(mine, its, strict=False) if words[0] != words[1]]
+    is_named = len(mine) == len(its) and len(differ) == 1 and differ[0][0] in _WORD.findall(row.error)
+    return differ[0] if is_named else ("", "")
+
+
+def _has_word(works: str, command: str, word: str) -> bool:
+    """Tell whether a word stands in both of two commands, of the same program."""
+    return bool(
+        set.intersection(
+            *({step.program for step in steps(told) if word in step.words[1:]} for told in (works, command))
+        )
+    )
 
 
 def rules_told(found: Sequence[Finding]) -> str:

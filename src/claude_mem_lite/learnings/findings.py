@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from claude_mem_lite.distill.calls import shape
 from claude_mem_lite.distill.failing import is_prepared, read_calls
+from claude_mem_lite.distill.findings import renewed
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import capture_of
 from claude_mem_lite.storage import facts
@@ -47,3 +48,4 @@ def take(session: Session) -> None:
         finding_rows.save(rows)
         worked = {like: events[at][1] for like, at in read.worked.items()}
         finding_rows.cure(session.project_dir, worked, unless=is_prepared)
+        finding_rows.renew(session.project_dir, renewed)
