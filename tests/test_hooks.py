@@ -273,6 +273,7 @@ def test_a_first_session_gets_nothing(memory: Path) -> None:
     ("at", "now", "expected"),
     [
         (NOW, "2026-11-21T03:59:59", "<1 h ago"),
+        ("2026-11-21T03:50:00", "2026-11-21T04:07:00", "<1 h ago"),
         (NOW, "2026-11-21T04:00:00", "1 h ago"),
         (NOW, "2026-11-21T04:59:59", "1 h ago"),
         (NOW, "2026-11-22T02:59:59", "23 h ago"),

@@ -202,6 +202,7 @@ def test_without_an_origin_the_first_commit_tells(memory: Path, ledger: Path) ->
     happen(ledger, "s1")
     new = ledger.with_name("books")
     ledger.rename(new)
+    assert projects.of(str(new)) == str(ledger)
     happen(new, "s2", value=9)
     bare = ledger.with_name("bare")
     bare.mkdir()

@@ -123,7 +123,7 @@ def utf16_units(text: str) -> int:
 
 
 def ago(at: str, *, now: float) -> str:
-    """Return how long before the last full hour a UTC text was: `<1 h`, `3 h`, `2 d`, else its date.
+    """Return how many hours before the last full one a UTC text was: `<1 h`, `3 h`, `2 d`, or its date.
 
     By the hour, so that a block stays the same, byte by byte, for as long as what it tells does.
     """
@@ -131,7 +131,7 @@ def ago(at: str, *, now: float) -> str:
         then = dt.datetime.fromisoformat(f"{at[:19]}+00:00").timestamp()
     except ValueError:
         return at[:10]
-    hours = -int((then / _HOUR_S - now // _HOUR_S) // 1)
+    hours = round(now // _HOUR_S - then / _HOUR_S)
     if hours < 1:
         return "<1 h ago"
     if hours < _DAY_H:

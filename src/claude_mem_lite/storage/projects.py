@@ -33,7 +33,8 @@ def of(path: str = "") -> str:
     known = _row(tree) or _row(project)
     if known is not None:
         return known.project_dir
-    same = _same(project, repository.key(project))
+    # To know the first commit git reads all of them: where no folder is missing, none was moved to here.
+    same = _same(project, _key(project) if _misses_one() else repository.key(project))
     return same[0] if same else project
 
 
@@ -181,6 +182,14 @@ def _same(folder: str, key: str) -> list[str]:
 
 def _key(folder: str) -> str:
     return repository.key(folder) or repository.first_commit(folder)
+
+
+def _misses_one() -> bool:
+    """Tell whether a folder is gone whose project goes by its first commit, a bare hash."""
+    rows = ProjectFolder.select(ProjectFolder.folder).where(
+        (ProjectFolder.key != "") & ~ProjectFolder.key.contains("/")
+    )
+    return any(not os.path.isdir(row.folder) for row in rows)
 
 
 def _is_apart(folder: str) -> bool:
