@@ -247,6 +247,22 @@ def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
     assert says not in cured.text
 
 
+def test_what_three_sessions_met_is_told_by_how_their_calls_begin(memory: Path) -> None:
+    """As far as most are alike; not where that does not tell what made the difference."""
+    for name, what in (("s1", "load a.csv"), ("s2", "load b.csv"), ("s3", "pack -q")):
+        session(
+            name, call(f"shelf exec app {what}", error="the input is not a terminal"),
+            call(f"shelf exec -T app {what}"), call(f"tape {what} --now", error="there is no tape at all"),
+            call(f"reel {what} --now"),
+        )  # fmt: skip
+
+    told = builder.build("/p", session_id="new").text
+
+    assert "`shelf exec app …` failed in 3 sessions" in told
+    assert "What worked: `shelf exec -T app …`" in told
+    assert "`tape pack -q --now` failed in 3 sessions" in told
+
+
 def test_a_failure_with_a_cure_is_told_with_it(memory: Path) -> None:
     """Where the last session has met it and left it, the thread does not take its place."""
     for name in ("s1", "s2"):
@@ -308,6 +324,17 @@ def test_a_cure_that_has_failed_since_gives_way(memory: Path, later: list[Captur
     assert [each.works for each in found if each.command == "shelf load"] == [works]
 
 
+def test_a_cure_by_what_is_gone_is_not_told(memory: Path) -> None:
+    """A script that was removed, and a recipe that an edit took out; a later failure of it is told."""
+    for name in ("s1", "s2"):
+        session(name, call("shelf load", error=NOT_THERE), call("sh prepare-all.sh && shelf load"))
+    before = builder.build("/p", session_id="new").text
+    session("s3", call("git rm -q prepare-all.sh"))
+
+    assert "What worked: `sh prepare-all.sh && shelf load`" in before
+    assert "prepare-all" not in builder.build("/p", session_id="new").text.partition("## Fails here")[2]
+
+
 def test_the_cure_is_a_call_akin_to_what_failed(memory: Path) -> None:
     """A later session went on with other things that share a short word with it."""
     fails = call("pack test", error="No shelf is found in the folder")
@@ -336,7 +363,8 @@ def test_who_looks_for_what_is_not_there_is_not_told_at_a_start(memory: Path, sl
 def test_a_start_names_what_sessions_run(memory: Path) -> None:
     """Commands that worked in two sessions; no looks, no git, none of one place, none that failed alone.
 
-    A shell that stands in the folder already needs no step into it; the next session's does.
+    A shell that stands in the folder already needs no step into it; the next session's does. Of the values of a
+    variable the last is told.
     """
     for name in ("s1", "s2"):
         session(
@@ -346,7 +374,7 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
             call("make x > /tmp/out"), call("rm lib/old.py"),
             call("python3 - <<E\nprint(1)\nE"), call("make broken", error="it is all broken"),
         )  # fmt: skip
-    session("s3", call("make once"))
+    session("s3", call("make once"), call("cd web && PORT=4012 CI=1 npx vitest"))
 
     (line,) = [
         line.says for section in builder.build("/p", session_id="new").sections for line in section.lines
@@ -354,7 +382,7 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
     ]  # fmt: skip
 
     assert line == (
-        "Run most here: `cd lib && make check`, `cd web && PORT=4011 CI=1 npx vitest`, `bin/rails test`"
+        "Run most here: `cd lib && make check`, `cd web && PORT=4012 CI=1 npx vitest`, `bin/rails test`"
     )
 
 

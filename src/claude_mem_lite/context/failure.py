@@ -28,6 +28,7 @@ LINES = 12
 _CHARS = 400
 _YOUNG = 20  # sessions
 _COMMANDS = 6  # that were run most
+_VALUE = re.compile(r"(?<=\w)=\S*(?=.* )")  # of a variable
 # How a command begins that enters a folder, or sets variables; in fewer of its runs that does not count.
 _HOW, _SELDOM = re.compile(r"^(?:cd \S+ && )?(?:\w+=\S* )*"), 0.25
 _FINDINGS = 20  # of which lines are made
@@ -48,7 +49,8 @@ def recurring(past: Past) -> list[Line]:
     """Return what failed here and what worked, a line each; all that linters say in one.
 
     In a young project little can have recurred: what one session met is told if much the same call worked.
-    A look for what is not there, or a `cd` to it, is a slip: that is told when it happens again.
+    A look for what is not there, or a `cd` to it, is a slip: that is told when it happens again. What worked
+    with something that is gone since is not told.
     """
     is_young = len(past.sessions) < _YOUNG
     found = [
@@ -58,9 +60,10 @@ def recurring(past: Past) -> list[Line]:
         and each.last_at > past.since
         and (each.works or not each.rule)
         and not each.is_slip
+        and not _is_gone(past, each.works, each.last_at)
     ]
     rules = [each for each in found if each.rule]
-    lines = [_line(past, each, each.says) for each in found[:_FINDINGS] if not each.rule]
+    lines = [_line(past, each, each.in_general.says) for each in found[:_FINDINGS] if not each.rule]
     if rules:
         newest = max(rules, key=lambda each: each.last_at)
         lines.append(replace(_line(past, newest, rules_told(rules)), is_one_of_many=True))
@@ -120,16 +123,27 @@ def _is_form_of(word: str, name: str) -> bool:
     return word == name or (len(name) >= _INFLECTED and word.startswith(name))
 
 
+def _is_gone(past: Past, command: str, at: str) -> bool:
+    """Tell whether something that a command of a time names is gone: a recipe, a script, an option."""
+    words = (word for step in steps(command) for word in step.words[1:] if not set(word) & set(" `"))
+    names = (os.path.basename(word.lstrip("-").partition("=")[0]) for word in words)
+    return bool(past.gone(" ".join(f"`{name}`" for name in names if name), at))
+
+
 def _run_most(past: Past) -> list[Line]:
-    """Return the commands that several sessions ran, those of most and of the last ones first, in a line."""
+    """Return the commands that several sessions ran, those of most and of the last ones first, in a line.
+
+    Of values that a variable had in the same command the last counts.
+    """
     forms: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by their words
     met: defaultdict[str, set[str]] = defaultdict(set)
+    newest: dict[str, str] = {}
     for at, row in enumerate(past.sessions):
         for command in past.state(row).commands:
             words = _HOW.sub("", command)
-            forms[words][command] += FADES**at
+            forms[words][newest.setdefault(_VALUE.sub("=", command), command)] += FADES**at
             met[words].add(row.id)
-    often = [words for words in forms if len(met[words]) >= RECURS]
+    often = [words for words in forms if len(met[words]) >= RECURS and not _is_gone(past, words, "")]
     best = sorted(often, key=lambda words: -sum(forms[words].values()))[:_COMMANDS]
     if not best or past.since:
         return []

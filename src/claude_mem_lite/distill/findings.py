@@ -1,8 +1,9 @@
 """Puts the failed calls of a project's sessions together into findings, and words these. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from claude_mem_lite.distill.calls import only_looks, shape
@@ -16,6 +17,8 @@ _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
 _RULES = 6
 _WORD = re.compile(r"[^\s'\"`,;:()]+")
+# Calls of several sessions are told by how most of them begin: of so many, the last.
+_LAST, _MOST = 5, 0.8
 _TELLING = 6  # letters of a word by which two calls are akin
 # What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
 _BY_CD = re.compile(r"\bcd\b\W")
@@ -39,6 +42,7 @@ class Finding:
     """A failure that calls have in common; `command`, `error` and `works` are those of the last of them.
 
     `works` is "" where nothing is known to work, `rule` a linter's name for it, "" for another failure;
+    `forms` is how the calls begin, and what worked, where that tells the difference, else ("", "");
     `sessions` are ids, and the times UTC text.
     """
 
@@ -52,6 +56,7 @@ class Finding:
     first_at: str
     last_at: str
     event_ids: tuple[str, ...]
+    forms: tuple[str, str] = ("", "")
 
     @property
     def recurs(self) -> bool:
@@ -79,6 +84,12 @@ class Finding:
         return only_looks(self.command) or (
             self.command.startswith("cd ") and bool(_BY_CD.search(self.error))
         )
+
+    @property
+    def in_general(self) -> "Finding":
+        """The same, of calls that differ told by how they begin."""
+        command, works = self.forms
+        return replace(self, command=command, works=works) if command else self
 
     @property
     def says(self) -> str:
@@ -124,6 +135,7 @@ def findings(rows: Iterable[Row], *, command: str = "") -> list[Finding]:
             first_at=same[0].failed_at,
             last_at=same[-1].failed_at,
             event_ids=tuple(row.event_id for row in reversed(same)),
+            forms=_forms(same),
         )
         for signature, same in alike.items()
     ]
@@ -170,11 +182,8 @@ def _has_word(works: str, command: str, word: str) -> bool:
 
 
 def rules_told(found: Sequence[Finding]) -> str:
-    """Return the rules that linters and compilers named, with how sessions settled each, in a line."""
-    told = []
-    for each in found[:_RULES]:
-        works = f": {_in_backticks(each.works, _WORKS_CHARS)}" if each.works else ""
-        told.append(f"{each.rule} ({count(len(each.sessions), 'session')}{works})")
+    """Return the rules that linters and compilers named, with how many sessions met each, in a line."""
+    told = [f"{each.rule} ({count(len(each.sessions), 'session')})" for each in found]
     return f"Rules that code here breaks most: {join(told, _RULES)}" if told else ""
 
 
@@ -192,6 +201,40 @@ def _with_cure(rows: Sequence[Row], command: str) -> Row:
     cured = [row for row in rows if row.works] or rows
     akin = [row for row in cured if _is_akin(row)] or cured
     return max(reversed(akin), key=lambda row: len(wanted & set(row.command.split())))
+
+
+def _forms(rows: Sequence[Row]) -> tuple[str, str]:
+    """Return how calls begin that met a failure and how what worked does, of the last of several sessions.
+
+    ("", "") where that does not tell what makes the difference: where the one is no part of the other.
+    """
+    last = list({row.session_id: row for row in rows if row.works and _is_akin(row)}.values())[-_LAST:]
+    calls, cures = [row.command for row in last], [row.works for row in last]
+    command, works = _begin(calls), _begin(cures)
+    while command and command[-1] not in works:
+        command.pop()
+    is_part = len(command) > 1 or command == works[-1:]
+    if len(last) <= RECURS or not is_part or works == command:
+        return "", ""
+    return _with_rest(command, calls), _with_rest(works, cures)
+
+
+def _with_rest(begin: Sequence[str], calls: Sequence[str]) -> str:
+    told = " ".join(begin)
+    return told if set(calls) == {told} else f"{told} …"
+
+
+def _begin(calls: Sequence[str]) -> list[str]:
+    """Return the words with which most calls begin."""
+    found: list[str] = []
+    left = [call.split() for call in calls]
+    while nexts := Counter(words[len(found)] for words in left if len(words) > len(found)):
+        (word, times), *_ = nexts.most_common(1)
+        if times < _MOST * len(calls):
+            break
+        left = [words for words in left if words[len(found) : len(found) + 1] == [word]]
+        found.append(word)
+    return found
 
 
 def _is_akin(row: Row) -> bool:

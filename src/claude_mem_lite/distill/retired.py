@@ -62,7 +62,8 @@ def taken_out(capture: Capture, edit: Edit | None) -> tuple[list[Retired], list[
     if capture.event_name != "PostToolUse" or capture.tool_name != "Bash":
         return None
     moved = list(_moved(fields.argument(capture, "command")))
-    return ([Retired(*each) for each in moved], [(new, "") for _, new in moved if new]) if moved else None
+    gone = [Retired(*each, was_defined=True) for each in moved]
+    return (gone, [(new, "") for _, new in moved if new]) if gone else None
 
 
 def _moved(command: str) -> Iterator[tuple[str, str]]:
