@@ -10,8 +10,10 @@ from support.databases import change, learning_row, observe, session_row
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder, layers
+from claude_mem_lite.context.coverage import form
 from claude_mem_lite.context.past import Past
 from claude_mem_lite.distill.record import summarize_session
+from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.storage import DatabaseError, models, queries
 from claude_mem_lite.storage import context as context_rows
 
@@ -50,18 +52,18 @@ def test_new_rules_are_announced_once(memory: Path) -> None:
 
 
 def test_what_the_user_said_once_is_told_briefly(memory: Path) -> None:
-    """How things are done, ways of working first, then the newest, a line a session; not what is sure."""
+    """How one works here, the newest first, a line a session; not what is sure, and nothing on the code."""
     session_row("s1", summary="Moved the book.")
     for number, (content, session_id, fields) in enumerate(
         [
-            ("one file a shelf, no folders", "s1", {}),
-            ("don't guess", "s2", {}),
-            ("no test of two shelves", "s0", {}),
+            ("one branch a shelf, no folders", "s1", {}),
+            ("don't push", "s2", {}),
+            ("one file a shelf, no folders", "s0", {}),
             ("title of the shelf", "s2", {}),
-            ("Never sort the shelves.", "s2", {"confidence": 0.5}),
-            ("no shelf without a label", "s3", {"times_seen": 2}),
-            ("only shelves with a book", "s2", {}),
-            ("no borrowing on Sundays", "s2", {"superseded_by": "l0"}),
+            ("Never commit on Sundays.", "s2", {"confidence": 0.5}),
+            ("no commit without a label", "s3", {"times_seen": 2}),
+            ("only commits with a test", "s2", {}),
+            ("no merging on Sundays", "s2", {"superseded_by": "l0"}),
         ]
     ):
         candidate = {"confidence": 0.4, "created_at": at(number), "source_sessions": [session_id]}
@@ -70,11 +72,19 @@ def test_what_the_user_said_once_is_told_briefly(memory: Path) -> None:
     block = builder.build("/p", session_id="new", now=AT)
 
     assert lines(block, "said_once") == [
-        "l2 no test of two shelves",
-        "l6 only shelves with a book; don't guess",
-        "l0 one file a shelf, no folders",
+        "l6 only commits with a test; don't push",
+        "l0 one branch a shelf, no folders",
     ]
-    assert {"l1", "l2", "l6", "l0"} <= {*block.ids, *block.also}
+    assert {"l1", "l6", "l0"} <= {*block.ids, *block.also}
+
+
+@pytest.mark.parametrize("name", ["TestLoad", "test_load", "LoadTests", "load_test.go", "load.spec.ts"])
+def test_what_names_a_test_is_worth_less(name: str) -> None:
+    """A reader strikes most of that."""
+    told = (f"`{each}` keeps the order in which the books were added." for each in (name, "loadBooks"))
+    of_test, of_code = (form(Said("1", at(1), says)) for says in told)
+
+    assert of_test < of_code / 2
 
 
 def test_the_block_has_its_layers(memory: Path) -> None:

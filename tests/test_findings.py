@@ -363,8 +363,8 @@ def test_who_looks_for_what_is_not_there_is_not_told_at_a_start(memory: Path, sl
 def test_a_start_names_what_sessions_run(memory: Path) -> None:
     """Commands that worked in two sessions; no looks, no git, none of one place, none that failed alone.
 
-    A shell that stands in the folder already needs no step into it; the next session's does. Of the values of a
-    variable the last is told.
+    A shell that stands in the folder already needs no step into it; the next session's does. Of the
+    values of a variable the last is told.
     """
     for name in ("s1", "s2"):
         session(

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import log1p
 
 from claude_mem_lite.distill.state import State
-from claude_mem_lite.distill.statements import MOMENT, names
+from claude_mem_lite.distill.statements import MOMENT, TEST, names
 from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.search.words import is_part, words
 from claude_mem_lite.text import SIGNS
@@ -36,6 +36,7 @@ _ENDS = (".", "!", "\u3002", "\uff01")
 # A sign of a script that parts no words says as much as it and so many letters.
 _SIGN, _OF_SIGN = re.compile(f"[{SIGNS}]"), 2.0
 _PASSING = 0.5  # what was only supposed, or held for a moment
+_OF_TESTS = 0.3  # what names one: readers strike most of that
 _LEAST = 60  # characters in which hardly a line fits
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
 
@@ -126,6 +127,8 @@ def form(said: Said) -> float:
     is_sentence = not said.head and said.says.endswith(_ENDS)
     length = _width(said.says) + _OF_HEAD * _width(said.head)
     worth = max(_LEAST_KEPT, _OFFSET + _GROWS * log1p(length / _LENGTH) + _SENTENCE * is_sentence)
+    if TEST.search(said.text):
+        worth *= _OF_TESTS
     return worth * (_PASSING if MOMENT.search(said.says) else 1.0)
 
 

@@ -200,14 +200,14 @@ def learnings(past: Past) -> list[Line]:
 
 
 def said_once(past: Past) -> list[Line]:
-    """Return what the user has said once of how things are done, a line a session.
+    """Return what the user has said once of how one works here, a line a session, the newest first.
 
-    What is about the way of working goes before what is about the code, the newest first.
+    What is about the code was of use in one message, and is seldom told without the rest of that.
     """
     said: defaultdict[tuple[str, ...], list[Learning]] = defaultdict(list)
     left = _SAID_ONCE_CHARS
     rows = context_rows.said_once(past.project_dir, since=past.since, limit=_READ)
-    for row in sorted(rows, key=lambda row: WORK.search(row.content) is None):
+    for row in rows:
         if _says_how(row.content) and not past.gone(row.content, row.created_at):
             left -= len(f"{row.content}; ")
             if left < 0:
@@ -224,7 +224,7 @@ def said_once(past: Past) -> list[Line]:
 
 
 def _says_how(content: str) -> bool:
-    return is_how(content) or NOT.search(content) is not None
+    return bool(WORK.search(content)) and (is_how(content) or NOT.search(content) is not None)
 
 
 def _is_new(row: Learning, last: str) -> bool:

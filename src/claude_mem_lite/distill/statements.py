@@ -34,7 +34,9 @@ _NAME = re.compile(
 # How a sentence begins whose subject stands in the one before it.
 _REFERS = re.compile(
     r"(?:this|that|these|those|it|its|they|then|and|but|so|both|now it|dies|diese[rs]?|das|es|ce(?:la|ci)?|ça"
-    r"|esto|eso|isto|isso|questo|это|он[аио]?)\b|[这那它]|これ|それ|その",
+    r"|esto|eso|isto|isso|questo|это|он[аио]?|also|additionally|auch|außerdem|aussi|también|também|anche"
+    r"|(?:the|der|die|le|la|el|o) (?:fix|bug|issue|problem|change|cause|reason|solution|lösung|fehler|ursache"
+    r"|problème|correction|cause|solución|problema|erro|causa|solução))\b|[这那它]|これ|それ|その",
     re.IGNORECASE,
 )
 # Where in a file something stood then.
@@ -60,6 +62,8 @@ MOMENT = re.compile(
     r"|prawdopodobnie|waarschijnlijk|misschien|возможно|вероятно|похоже|думаю|проходят)\b|可能|也许|通过了|かもしれ|おそらく|成功しました|[\u2705\u2713\u2714]",
     re.IGNORECASE,
 )
+# The name of a test, or of a file of tests: TestLoad, test_load, LoadTest, load_test.go, load.spec.ts.
+TEST = re.compile(r"\bTest[A-Z_]\w*|\btest_\w|[a-z]_test\b|[a-z]Tests?\b|[/_.-](?i:tests?|specs?)[/_.-]")
 _PLAIN = re.compile(r"[\u3040-\u9fff]{2}|[^\W\d_]{3,}")
 
 
