@@ -36,7 +36,7 @@ _ENDS = (".", "!", "\u3002", "\uff01")
 # A sign of a script that parts no words says as much as it and so many letters.
 _SIGN, _OF_SIGN = re.compile(f"[{SIGNS}]"), 2.0
 _PASSING = 0.5  # what was only supposed, or held for a moment
-_OF_TESTS = 0.3  # what names one: readers strike most of that
+_OF_TESTS = 0.5  # what names one: readers strike most of that
 _LEAST = 60  # characters in which hardly a line fits
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
 

@@ -143,7 +143,7 @@ def in_code(tokens: Collection[str], names: Iterable[str]) -> tuple[set[str], di
     `a.name` has become that if nothing but `b` stands before the last part. If that is still there otherwise,
     it may be what was meant, and the name counts as held; but not for the ending of a file.
     """
-    joined = [name for name in names if _PARTS.search(name)]
+    joined = [name for name in names if _PARTS.search(name)] if tokens else []
     lasts = {_PARTS.split(name)[-1] for name in joined}
     held, runs = set(tokens), [""]
     before: dict[str, set[str]] = defaultdict(set)

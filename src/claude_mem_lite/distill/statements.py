@@ -63,7 +63,7 @@ MOMENT = re.compile(
     re.IGNORECASE,
 )
 # The name of a test, or of a file of tests: TestLoad, test_load, LoadTest, load_test.go, load.spec.ts.
-TEST = re.compile(r"\bTest[A-Z_]\w*|\btest_\w|[a-z]_test\b|[a-z]Tests?\b|[/_.-](?i:tests?|specs?)[/_.-]")
+TEST = re.compile(r"\bTest[A-Z_]\w*|\btest_\w|[a-z]_test\b|[a-z]Tests?\b|[.-](?:test|spec)\.")
 _PLAIN = re.compile(r"[\u3040-\u9fff]{2}|[^\W\d_]{3,}")
 
 
