@@ -52,27 +52,37 @@ def test_new_rules_are_announced_once(memory: Path) -> None:
 
 
 def test_what_the_user_said_once_is_told_briefly(memory: Path) -> None:
-    """How one works here, the newest first, a line a session; not what is sure, and nothing on the code."""
+    """How one works here, the newest first, a line a session; not what is sure, and nothing on the code.
+
+    Said as a call was turned down it is told first, whatever it is about.
+    """
     session_row("s1", summary="Moved the book.")
     for number, (content, session_id, fields) in enumerate(
         [
             ("one branch a shelf, no folders", "s1", {}),
-            ("don't push", "s2", {}),
+            ("don't push to the shelf", "s2", {}),
             ("one file a shelf, no folders", "s0", {}),
             ("title of the shelf", "s2", {}),
             ("Never commit on Sundays.", "s2", {"confidence": 0.5}),
             ("no commit without a label", "s3", {"times_seen": 2}),
             ("only commits with a test", "s2", {}),
             ("no merging on Sundays", "s2", {"superseded_by": "l0"}),
+            ("two files a shelf, no folders", "s0", {"observations": []}),
         ]
     ):
-        candidate = {"confidence": 0.4, "created_at": at(number), "source_sessions": [session_id]}
+        candidate = {
+            "confidence": 0.4,
+            "created_at": at(number),
+            "source_sessions": [session_id],
+            "observations": ["e"],
+        }
         learning_row(f"l{number}", content, **candidate | fields)
 
     block = builder.build("/p", session_id="new", now=AT)
 
     assert lines(block, "said_once") == [
-        "l6 only commits with a test; don't push",
+        "l8 two files a shelf, no folders",
+        "l6 only commits with a test; don't push to the shelf",
         "l0 one branch a shelf, no folders",
     ]
     assert {"l1", "l6", "l0"} <= {*block.ids, *block.also}

@@ -16,7 +16,7 @@ from claude_mem_lite.distill.findings import findings
 from claude_mem_lite.distill.phrases import NOT, WORK
 from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said
-from claude_mem_lite.learnings.evidence import is_how
+from claude_mem_lite.learnings.evidence import is_how, is_report
 from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import code
@@ -202,13 +202,14 @@ def learnings(past: Past) -> list[Line]:
 def said_once(past: Past) -> list[Line]:
     """Return what the user has said once of how one works here, a line a session, the newest first.
 
-    What is about the code was of use in one message, and is seldom told without the rest of that.
+    What was said as a call was turned down goes before that. What else is about the code was of use in one
+    message, and is seldom told without the rest of it.
     """
     said: defaultdict[tuple[str, ...], list[Learning]] = defaultdict(list)
     left = _SAID_ONCE_CHARS
     rows = context_rows.said_once(past.project_dir, since=past.since, limit=_READ)
-    for row in rows:
-        if _says_how(row.content) and not past.gone(row.content, row.created_at):
+    for row in sorted(rows, key=lambda row: bool(row.observations)):
+        if _says_how(row) and not past.gone(row.content, row.created_at):
             left -= len(f"{row.content}; ")
             if left < 0:
                 break
@@ -223,8 +224,11 @@ def said_once(past: Past) -> list[Line]:
     return in_order(list(lines))
 
 
-def _says_how(content: str) -> bool:
-    return bool(WORK.search(content)) and (is_how(content) or NOT.search(content) is not None)
+def _says_how(row: Learning) -> bool:
+    """Tell whether a learning says how one works, or was said as a call was refused: that has no event."""
+    if is_report(row.content) or not (is_how(row.content) or NOT.search(row.content)):
+        return False
+    return not row.observations or WORK.search(row.content) is not None
 
 
 def _is_new(row: Learning, last: str) -> bool:

@@ -104,7 +104,7 @@ IN_PROJECT = _any_of(
 )
 # It was said before, as the user remembers.
 SAID_BEFORE = _any_of(
-    "(?:as|like) i said,i (?:already )?said,i (?:already )?told you,again(?=[:,]),for the (?:second|third|last) time,"
+    "(?:as|like) i said,i (?:already )?(?:said|told you)(?: (?:that|this|it|so))?(?: (?:before|already|twice))?,again(?=[:,]),for the (?:second|third|last) time,"
     "wie gesagt,ich (?:habe|hab) (?:doch |dir |schon )*gesagt,nochmals?(?=[:,]),comme je l'ai dit,je (?:t'ai|l'ai) "
     "dit,je répète,como (?:ya )?(?:te )?dije,ya (?:te )?(?:lo )?dije,como eu disse,já (?:te )?disse,come ho (?:già )?detto,"
     "te l'ho (?:già )?detto,zoals (?:ik )?(?:al )?(?:zei|gezegd),jak mówiłem,już mówiłem,как я (?:уже )?(?:сказал|говорил)а?,"
@@ -193,7 +193,7 @@ DEED = _any_of(
     + _OBJECT
     + r",committ?(?:a|e|ea|ez),push(?:a|e|ea|ez),füg\w*,erstell\w*,mach\w*,schreib\w*,lösch\w*,zeig\w*,prüf\w*,starte?,danke,ajoute\w*,crée\w*,fais,montre\w*,corrige\w*,"
     r"supprime\w*,enlève\w*,merci,añade,agrega,crea,haz,muestra,arregla,borra,escribe,gracias,adicione,crie,faça,mostre,corrija,obrigado",
-    "(?:请|帮我|给我|把)",
+    "(?:请|帮我|给我|把)|谢谢|謝謝|ありがとう|감사|고마",
     start=r"^",
 )
 # It forbids; of two texts on one matter the one says so and the other does not.

@@ -106,13 +106,18 @@ def is_how(content: str) -> bool:
     return not is_told and is_short(content) and phrases.HOW.search(content) is not None
 
 
+def is_report(content: str) -> bool:
+    """Tell whether a text says too little to say how, is a line of an output, or tells what fails."""
+    return _REPORT.match(content) is not None
+
+
 def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Callable[[str], bool]) -> int:
     if sentence.is_rule or _binds(content):
         return ACTIVE
     rest = phrases.IN_PROJECT.sub("", content)
     if not _is_general(rest) or is_question(rest):
         return 0
-    if _is_ours(content) or phrases.SAID_BEFORE.match(content):
+    if _is_ours(content) or _is_said_again(content):
         signs = ACTIVE
     else:
         ought, denies = phrases.OUGHT.search(rest), phrases.DENIES.match(rest)
@@ -136,7 +141,7 @@ def _is_plain(content: str) -> bool:
     rest = phrases.IN_PROJECT.sub("", content)
     if any(each.match(rest) for each in (phrases.DEED, phrases.TOLD_OF)) or is_question(rest):
         return False
-    if (_REPORT.match(rest) and not phrases.HOW.search(rest)) or (
+    if (is_report(rest) and not phrases.HOW.search(rest)) or (
         phrases.THE.match(rest) and phrases.NOT.search(rest)
     ):
         return False
@@ -177,7 +182,9 @@ def _always(content: str, at: int) -> re.Match[str] | None:
 
 
 def _binds_what_it_follows(content: str) -> bool:
-    """Tell whether a sentence says of the one before it that it holds: "always like that please"."""
+    """Tell whether a sentence says of the one before it that it holds: "always like that", "I said so"."""
+    if phrases.SAID_BEFORE.match(content) and not _is_said_again(content):
+        return True
     rest = clause = _CLAUSE.split(content)[0]
     points = (phrases.LIKE_THAT, phrases.POINTS, phrases.POINTS_BACK)
     for each in (phrases.FROM_NOW_ON, phrases.ALWAYS, *points):
@@ -188,6 +195,12 @@ def _binds_what_it_follows(content: str) -> bool:
         return any(each.search(clause) for each in points)
     is_told = phrases.TOLD_OF.match(clause) is not None
     return not is_told and None not in (phrases.LIKE_THAT.search(clause), phrases.ALWAYS.search(clause))
+
+
+def _is_said_again(content: str) -> bool:
+    """Tell whether a sentence repeats something as said before, and what that is: "I said no mocks"."""
+    found = phrases.SAID_BEFORE.match(content)
+    return found is not None and bool(terms(content[found.end() :]))
 
 
 def _edges(content: str) -> Iterator[int]:
