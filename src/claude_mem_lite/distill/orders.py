@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z]\w*(?:[_./:-]\w+)+|[A-Za-z]*[a-z][A-Z]\w*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(\s+)")
 # The user's words in the lines that tell of a session.
 _ASKED = re.compile(r"(?:Still open\. )?(?:Asked(?: first| last)?|Also asked|Goal|For): ")
-_WITHHELD = re.compile(r"(?:\[withheld: [^\]]*\]\s*)+")
+_NO_WORDS = re.compile(r"\[withheld: [^\]]*\]|`[^`]*`")  # code alone says nothing
 _LETTER = re.compile(r"[^\W\d_]")
 
 _ALONE = (OVERRIDES, "wants something kept from the user", "claims the user's consent")
@@ -142,7 +142,7 @@ def withhold(text: str, *, is_users: bool = False) -> tuple[str, str]:
     if not why:
         return text, ""
     line = "".join(told)
-    return (line if _LETTER.search(_WITHHELD.sub("", line)) else ""), why
+    return (line if _LETTER.search(_NO_WORDS.sub("", line)) else ""), why
 
 
 def _lines(piece: str) -> list[str]:
