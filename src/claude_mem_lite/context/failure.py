@@ -60,7 +60,7 @@ def recurring(past: Past) -> list[Line]:
         and each.last_at > past.since
         and (each.works or not each.rule)
         and not each.is_slip
-        and not _is_gone(past, each.works, each.last_at)
+        and not _is_gone(past, each.in_general.works, each.last_at)
     ]
     rules = [each for each in found if each.rule]
     lines = [_line(past, each, each.in_general.says) for each in found[:_FINDINGS] if not each.rule]

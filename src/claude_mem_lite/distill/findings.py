@@ -208,7 +208,10 @@ def _forms(rows: Sequence[Row]) -> tuple[str, str]:
 
     ("", "") where that does not tell what makes the difference: where the one is no part of the other.
     """
-    last = list({row.session_id: row for row in rows if row.works and _is_akin(row)}.values())[-_LAST:]
+    by_session = {row.session_id: row for row in rows if row.works}
+    if len(by_session) <= RECURS:
+        return "", ""
+    last = [row for row in by_session.values() if _is_akin(row)][-_LAST:]
     calls, cures = [row.command for row in last], [row.works for row in last]
     command, works = _begin(calls), _begin(cures)
     while command and command[-1] not in works:
