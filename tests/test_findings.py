@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import cases, events
 from support.blocks import hook, told_in_time
-from support.databases import work_on
+from support.databases import session_row, work_on
 from support.web import get
 from typer.testing import CliRunner
 
@@ -289,6 +289,18 @@ def test_a_call_that_has_to_be_made_with_more_is_told_at_once(memory: Path) -> N
     assert says in builder.build("/p", session_id="new").text
     session("s2", call("shelf load"))
     assert says not in builder.build("/p", session_id="newer").text
+
+
+def test_an_old_project_tells_of_one_session_only_what_has_to_be_made_with_more(memory: Path) -> None:
+    """Much the same call may have worked by chance, and could have been met again in twenty sessions."""
+    for at in range(20):
+        session_row(f"s{at}", summary="Moved the book.", project_dir="/p")
+    session("t1", FAILS, WORKS, call("shelf load", error=NOT_THERE), call("HOST=x shelf load"))
+
+    told = builder.build("/p", session_id="new").text
+
+    assert "`tool run build --fast` failed" not in told
+    assert "`shelf load` failed in 1 session" in told
 
 
 def test_what_several_sessions_had_to_prepare_for_is_not_cured_by_a_success(memory: Path) -> None:

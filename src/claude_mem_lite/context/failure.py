@@ -48,15 +48,15 @@ _MOST_NAMES, _SHORTEST = 4, 4  # a statement of more is a list
 def recurring(past: Past) -> list[Line]:
     """Return what failed here and what worked, a line each; all that linters say in one.
 
-    In a young project little can have recurred: what one session met is told if much the same call worked.
-    A look for what is not there, or a `cd` to it, is a slip: that is told when it happens again. What worked
-    with something that is gone since is not told.
+    What one session met is told if the call with something more worked, in a young project, where little can
+    have recurred, if much the same call did. A look for what is not there, or a `cd` to it, is a slip, told
+    when it happens again. What worked with something that is gone since is not told.
     """
     is_young = len(past.sessions) < _YOUNG
     found = [
         each
         for each in findings(finding_rows.known(past.project_dir))
-        if (each.recurs or (is_young and each.is_close and not each.rule))
+        if (each.is_sure or (is_young and each.is_close and not each.rule))
         and each.last_at > past.since
         and (each.works or not each.rule)
         and not each.is_slip
