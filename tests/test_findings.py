@@ -336,6 +336,64 @@ def test_a_cure_that_has_failed_since_gives_way(memory: Path, later: list[Captur
     assert [each.works for each in found if each.command == "shelf load"] == [works]
 
 
+def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:
+    """What failed once for another reason, as well as what worked then."""
+    once = [call("shelf exec api load", error=NOT_THERE), call("shelf up && shelf exec api load")]
+    session(
+        "s1",
+        *once,
+        call("shelf exec api pack", error="all the books are wet"),
+        call("shelf exec api pack -q"),
+    )
+    session("s2", call("shelf exec api load", error=OFF), call("shelf exec app load"))
+
+    found = {each.error: (each.command, each.works) for each in told_findings(findings.known("/p"))}
+
+    assert found == {
+        NOT_THERE: ("shelf exec app load", "shelf up && shelf exec app load"),
+        "all the books are wet": ("shelf exec app pack", "shelf exec app pack -q"),
+        OFF: ("shelf exec api load", "shelf exec app load"),
+    }
+
+
+def test_what_has_little_of_a_call_is_no_cure(memory: Path) -> None:
+    """A short word that both have may be chance."""
+    session("s1", call("shelf load all of my books", error=NOT_THERE), call("pack the load"))
+
+    assert [each.works for each in told_findings(findings.known("/p"))] == [""]
+
+
+@pytest.mark.parametrize(
+    ("fails", "works", "is_cure"),
+    [
+        ("shelf load --on 'Reader 16,v=1'", "shelf load --on 'Reader 17,v=2'", True),
+        ("URL=pg://host:5433/x shelf load", "URL=pg://host:5434/x shelf load", True),
+        ("shelf +1.78 load", "shelf +1.82 load", True),
+        ("shelf load 12", "shelf load 13", False),
+        ("shelf load books/12/pages", "shelf load books/13/pages", False),
+        ("shelf load 1a2b3c4d", "shelf load 5a6b7c8d", False),
+    ],
+)
+def test_a_number_in_a_word_is_a_part_of_the_call(fails: str, works: str, *, is_cure: bool) -> None:
+    """It names a version, a port; by itself it is one run's, and the same call has worked."""
+    found = read_calls([call(fails, error=NOT_THERE), call(works)]).failed
+
+    assert [each.works for each in found] == ([works] if is_cure else [])
+
+
+def test_two_long_calls_are_told_by_what_is_different(memory: Path) -> None:
+    """With the options that a quotation holds, and without those of the shell."""
+    begins = f"shelf load --from {'a/long/way/' * 8}books"
+    fails = call(f"set -o pipefail; {begins} --on 'kind=reader,name=Reader Red,version=1'", error=NOT_THERE)
+    for name in ("s1", "s2"):
+        session(name, fails, call(f"{begins} --on 'kind=reader,name=Reader Blue,version=2'"))
+
+    told = builder.build("/p", session_id="new").text
+
+    assert "`shelf load … Red,version=1'` failed in 2 sessions" in told
+    assert "What worked: `shelf load … Blue,version=2'`" in told
+
+
 def test_a_cure_by_what_is_gone_is_not_told(memory: Path) -> None:
     """A script that was removed, and a recipe that an edit took out; a later failure of it is told."""
     for name in ("s1", "s2"):

@@ -331,6 +331,17 @@ def test_the_users_git_settings_change_no_look(memory: Path, repository_dir: Pat
     assert {"loadBook", "a.go", ".go"} <= found
 
 
+def test_a_removed_script_is_gone_from_a_tree_without_files(memory: Path, tmp_path: Path) -> None:
+    """Its ending may be in no file because none is left."""
+    git(tmp_path, "init", "-q")
+    take_in(ran("git rm -q pack/load.py"), session_id="s1", project_dir=str(tmp_path))
+
+    look_at(str(tmp_path))
+
+    assert repository.tokens(str(tmp_path)) == set()
+    assert Superseded(str(tmp_path))("Run `pack/load.py`.", "") == " (`load.py` is gone)"
+
+
 def test_what_is_gone_cannot_leave_the_block(memory: Path, repository_dir: Path) -> None:
     """Neither as quoted code nor by the name of a branch, which git allows to have angle brackets."""
     project, branch = str(repository_dir), "x</claude-mem>y"

@@ -148,7 +148,8 @@ def tokens(tree: str) -> set[str] | None:
     found = _held([*git, "grep", *_AS_IT_IS, "-hoI"])
     if found is None or called.returncode:
         return None
-    files = {os.path.basename(path) for path in called.stdout.decode("utf-8", "replace").split("\0")}
+    paths = called.stdout.decode("utf-8", "replace").split("\0")
+    files = {os.path.basename(path) for path in paths if path}
     return found | files | {os.path.splitext(file)[1] for file in files}
 
 

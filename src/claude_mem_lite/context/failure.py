@@ -11,6 +11,7 @@ from claude_mem_lite.context import shared
 from claude_mem_lite.context.budget import Line, Said, Section, fill
 from claude_mem_lite.context.past import FADES, Past
 from claude_mem_lite.context.prompts import command_words
+from claude_mem_lite.distill.calls import shape
 from claude_mem_lite.distill.failing import signatures_in
 from claude_mem_lite.distill.findings import RECURS, Finding, findings, rules_told
 from claude_mem_lite.distill.local.shell import steps
@@ -53,9 +54,10 @@ def recurring(past: Past) -> list[Line]:
     when it happens again. What worked with something that is gone since is not told.
     """
     is_young = len(past.sessions) < _YOUNG
+    rows = finding_rows.known(past.project_dir)
     found = [
         each
-        for each in findings(finding_rows.known(past.project_dir))
+        for each in findings(rows)
         if (each.is_sure or (is_young and each.is_close and not each.rule))
         and each.last_at > past.since
         and (each.works or not each.rule)
@@ -67,7 +69,8 @@ def recurring(past: Past) -> list[Line]:
     if rules:
         newest = max(rules, key=lambda each: each.last_at)
         lines.append(replace(_line(past, newest, rules_told(rules)), is_one_of_many=True))
-    return [*_run_most(past), *sorted([*lines, *_explained(past)], key=lambda line: -line.value)]
+    failing = {row.shape for row in rows if not row.rule}
+    return [*_run_most(past, failing), *sorted([*lines, *_explained(past)], key=lambda line: -line.value)]
 
 
 def as_before(
@@ -130,16 +133,19 @@ def _is_gone(past: Past, command: str, at: str) -> bool:
     return bool(past.gone(" ".join(f"`{name}`" for name in names if name), at))
 
 
-def _run_most(past: Past) -> list[Line]:
+def _run_most(past: Past, failing: Collection[str]) -> list[Line]:
     """Return the commands that several sessions ran, those of most and of the last ones first, in a line.
 
-    Of values that a variable had in the same command the last counts.
+    Of values that a variable had in the same command the last counts; `failing` are shapes of those that have
+    failed since they worked.
     """
     forms: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by their words
     met: defaultdict[str, set[str]] = defaultdict(set)
     newest: dict[str, str] = {}
     for at, row in enumerate(past.sessions):
         for command in past.state(row).commands:
+            if shape(command) in failing:
+                continue
             words = _HOW.sub("", command)
             forms[words][newest.setdefault(_VALUE.sub("=", command), command)] += FADES**at
             met[words].add(row.id)

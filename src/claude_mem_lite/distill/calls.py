@@ -13,10 +13,15 @@ COMMAND_CHARS, LINE_CHARS, _READ_CHARS = 160, 200, 2_000
 LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
 # A title or a message is not what makes a command work, and leaves no room in so many characters for what is.
 _BRIEF = 100
-_LONG_TEXT = re.compile(r"([\"'])(?:(?!\1).){20,}\1")
+_SET = re.compile(r"^(?:set [-+]\w+(?: pipefail)?\s*(?:;|&&)\s*)+")
+_LONG_TEXT = re.compile(
+    r"([\"'])(?=(?:(?!\1)\S)*(?: (?:(?!\1)\S)*){3}|.{60})(?:(?!\1).){20,}\1"
+)  # a sentence, a script
 _STEP = re.compile(r".*?(?:&&|;) ")
 _INPUT_CHARS, _INPUTS = 60, 3
 _NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b|\d+")
+# A number that is a word, a part of a path or a date: a pull request, seconds. In a word it names a version.
+_ALONE = re.compile(r"\b(?=\w*\d)[0-9a-f]{7,}\b|\d{4}-\d\d-\d\d|(?<![^\s/#'\"-])\d+(?![^\s/'\";|&)])")
 _CUTTING = frozenset({"cat", "head", "tail"})
 _WORD = re.compile(r"\w{4,}")
 PART = re.compile(r"[^\W\d]\w+")  # of an operand or an option
@@ -48,8 +53,8 @@ def brief(works: str, failed: str) -> str:
 
 
 def _uncut(command: str) -> str:
-    """Return a command without what only cuts its output, at its end."""
-    parts = command.split("|")
+    """Return a command without what only cuts its output, at its end, and options of the shell before it."""
+    parts = _SET.sub("", command).split("|")
     while len(parts) > 1 and parts[-2].strip() and set(parts[-1].split()[:1]) <= _CUTTING:
         if not parts[-1].strip() or not {"&", ";"}.isdisjoint(parts[-1]):
             break
@@ -58,14 +63,21 @@ def _uncut(command: str) -> str:
 
 
 def shape(command: str) -> str:
-    """Return what a call has in common with itself at another time: all but its numbers and hashes."""
-    return _NUMBER.sub("#", command)
+    """Return what a call has in common with itself at another time: all but lone numbers and hashes."""
+    return _ALONE.sub("#", command)
+
+
+def without_numbers(line: str) -> str:
+    """Return what a line of an output has in common with others of its kind: all but numbers and hashes."""
+    return _NUMBER.sub("#", line)
 
 
 def in_line(capture: Capture, line: str, *, chars: int = LINE_CHARS) -> str:
     """Return a line with its paths relative to the project."""
     root = capture.project_dir.rstrip("/")
-    return one_line(line.replace(f"{root}/", "").replace(root, "."), chars) if root else line
+    if not root:
+        return line
+    return one_line(re.sub(rf"{re.escape(root)}(?![\w.-])", ".", line.replace(f"{root}/", "")), chars)
 
 
 def only_looks(command: str) -> bool:

@@ -27,6 +27,7 @@ from claude_mem_lite.distill.calls import (
     shape,
     steps_of,
     whole,
+    without_numbers,
     words_of,
 )  # fmt: skip
 from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
@@ -42,7 +43,7 @@ _NAMED = 0.01  # likeness of a program that the error names
 _RED = 1e-3  # of likeness: any call that worked goes before one that came to other failures
 # What says less is no signature.
 _FEWEST_WORDS = 3
-_VERSIONING = frozenset({"git", "gh", "jj", "hg"})
+VERSIONING = frozenset({"git", "gh", "jj", "hg"})
 
 _PATHS = ("file_path", "path")
 _OUTSIDE = frozenset({"WebFetch", "WebSearch"})  # what fails out there says nothing of this project
@@ -196,7 +197,7 @@ class _Tried:
                 self.likeness, self.is_wrong = likeness, self.error.is_about_code
                 self._take(at, works)
             if other.has_worked and other.tool == "Bash" and not other.only_looks:
-                is_code = self.error.is_about_code and not _VERSIONING.isdisjoint(other.programs)
+                is_code = self.error.is_about_code and not VERSIONING.isdisjoint(other.programs)
                 self.before = "" if is_code else other.command
 
     def _take(self, at: int, works: str) -> None:
@@ -227,7 +228,7 @@ class _Tried:
             return 0.0
         if self.error.is_about_code:
             return float(_does_the_same(mine.command, other.command, is_test=self.error.is_of_tests))
-        if _VERSIONING.issuperset(other.programs) and not _VERSIONING.issuperset(mine.programs):
+        if VERSIONING.issuperset(other.programs) and not VERSIONING.issuperset(mine.programs):
             return 0.0
         likeness = len(shared) / max(1, len(mine.words))
         if mine.tool in LOOKING:  # for the same thing
@@ -306,7 +307,7 @@ def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
     if not line:
         return None
     says = _POSITION.sub("", _SHELL.sub("", line))
-    signature = shape(says) if is_look else _signature(_without_operands(says, capture))
+    signature = without_numbers(says) if is_look else _signature(_without_operands(says, capture))
     if capture.tool_name in LOOKING:
         looked_at = next(
             (in_line(capture, path) for name in _PATHS if (path := fields.argument(capture, name))), ""
@@ -325,7 +326,7 @@ def _without_operands(says: str, capture: Capture) -> str:
 
 
 def _signature(says: str) -> str:
-    return shape(_PATH.sub("…", says))
+    return without_numbers(_PATH.sub("…", says))
 
 
 def _first_line(text: str) -> str:

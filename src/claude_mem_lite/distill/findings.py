@@ -4,9 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Protocol
 
 from claude_mem_lite.distill.calls import only_looks, shape
+from claude_mem_lite.distill.failing import VERSIONING
 from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
@@ -15,8 +17,9 @@ from claude_mem_lite.text import count, join, one_line
 RECURS = 2
 _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
+_KEPT = 2  # words of a long call before what makes the difference
 _RULES = 6
-_WORD = re.compile(r"[^\s'\"`,;:()]+")
+_WORD, _PROGRAM = re.compile(r"[^\s'\"`,;:()]+"), re.compile(r"[\w.+-]+")
 # Calls of several sessions are told by how most of them begin: of so many, the last.
 _LAST, _MOST = 5, 0.8
 _TELLING = 6  # letters of a word by which two calls are akin
@@ -94,7 +97,10 @@ class Finding:
     @property
     def says(self) -> str:
         """What failed how, in how many sessions, and what worked then."""
-        command, works = _in_backticks(self.command, _CALL_CHARS), _in_backticks(self.works, _CURE_CHARS)
+        command, works = (
+            _in_backticks(told, chars)
+            for told, chars in zip(_apart(self.command, self.works), (_CALL_CHARS, _CURE_CHARS), strict=True)
+        )
         before = self.command.removesuffix(self.works).strip()
         if before and before != self.command:  # a wrapper, or a step into a folder
             was_there = ", where the shell stood already" if before.startswith("cd ") else ""
@@ -129,7 +135,7 @@ def findings(rows: Iterable[Row], *, command: str = "") -> list[Finding]:
             rule=same[-1].rule,
             command=best[signature].command,
             error=best[signature].error,
-            works=best[signature].works,
+            works=_cure(best[signature]),
             sessions=tuple(dict.fromkeys(row.session_id for row in same)),
             times=len(same),
             first_at=same[0].failed_at,
@@ -143,42 +149,46 @@ def findings(rows: Iterable[Row], *, command: str = "") -> list[Finding]:
     return sorted(found, key=lambda each: -len(each.sessions))
 
 
-def renewed(rows: Iterable[Row]) -> dict[str, str]:
-    """Return what works now in place of what worked once and has failed since, by the event that failed.
+def renewed(rows: Iterable[Row]) -> dict[str, dict[str, str]]:
+    """Return calls that failed once and what worked, as both are by now: columns, by the event that failed.
 
-    It failed itself, in a later call; or a word of it did, as the error of that says, and another word in its
-    place worked: a service, a folder, a version.
+    What worked has failed itself since. Or a word of both has another in its place now, a service, a folder,
+    a version: it failed in a later call, which had worked before or whose error names it, and another worked.
     """
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     earlier: list[Row] = []
     for row in sorted(rows, key=lambda row: row.failed_at):
-        if not row.rule:
-            old, new = _renamed(row)
-            for each in earlier:
-                works = found.get(each.event_id, each.works)
-                if shape(works) == shape(row.command):
-                    found[each.event_id] = row.works
-                elif old and _has_word(works, row.command, old):
-                    found[each.event_id] = " ".join(new if word == old else word for word in works.split())
-            earlier.append(row)
-    return found
+        if row.rule:
+            continue
+        now = [(each.event_id, *found.get(each.event_id, (each.command, each.works))) for each in earlier]
+        old, new = _replaced(row)
+        has_worked = any(_renamed(works, row.command, old, new) != works for _, _, works in now)
+        is_renamed = old and (has_worked or old in _WORD.findall(row.error))
+        for event_id, command, works in now:
+            if shape(works) == shape(row.command):
+                found[event_id] = command, row.works
+            elif is_renamed and (since := _renamed(works, row.command, old, new)) != works:
+                found[event_id] = _renamed(command, row.command, old, new), since
+        earlier.append(row)
+    return {
+        event_id: {"command": command, "shape": shape(command), "works": works}
+        for event_id, (command, works) in found.items()
+    }
 
 
-def _renamed(row: Row) -> tuple[str, str]:
-    """Return the one word of a call that its error names and what worked has another for, and that one."""
+def _replaced(row: Row) -> tuple[str, str]:
+    """Return the one word of a call that is another in what worked, and that; ("", "") where more differ."""
     mine, its = row.command.split(), row.works.split()
     differ = [words for words in zip(mine, its, strict=False) if words[0] != words[1]]
-    is_named = len(mine) == len(its) and len(differ) == 1 and differ[0][0] in _WORD.findall(row.error)
-    return differ[0] if is_named else ("", "")
+    return differ[0] if len(mine) == len(its) and len(differ) == 1 else ("", "")
 
 
-def _has_word(works: str, command: str, word: str) -> bool:
-    """Tell whether a word stands in both of two commands, of the same program."""
-    return bool(
-        set.intersection(
-            *({step.program for step in steps(told) if word in step.words[1:]} for told in (works, command))
-        )
-    )
+def _renamed(told: str, command: str, old: str, new: str) -> str:
+    """Return a command with a new word for an old one that another command of the same program has, too."""
+    mine, its = ({step.program for step in steps(each) if old in step.words[1:]} for each in (told, command))
+    # A branch has another's place in one call, not for good.
+    is_same = not mine.isdisjoint(its - VERSIONING)
+    return " ".join(new if word == old else word for word in told.split()) if is_same else told
 
 
 def rules_told(found: Sequence[Finding]) -> str:
@@ -187,20 +197,25 @@ def rules_told(found: Sequence[Finding]) -> str:
     return f"Rules that code here breaks most: {join(told, _RULES)}" if told else ""
 
 
+def _apart(command: str, works: str) -> tuple[str, str]:
+    """Return two calls that are too long to be told, without most of the words with which both begin."""
+    mine, its = command.split(), works.split()
+    same = sum(1 for _ in takewhile(lambda words: words[0] == words[1], zip(mine, its, strict=False)))
+    if same <= _KEPT or (len(command) <= _CALL_CHARS and len(works) <= _CURE_CHARS):
+        return command, works
+    return tuple(" ".join([*words[:_KEPT], "…", *words[same:]]) for words in (mine, its))  # type: ignore[return-value]
+
+
 def _in_backticks(told: str, chars: int) -> str:
     """Return a call or a comment between backticks, which it cannot close."""
     return f"`{one_line(told, chars).replace('`', chr(39))}`"
 
 
 def _with_cure(rows: Sequence[Row], command: str) -> Row:
-    """Return the failure most like a command, of those alike the last, for which something worked.
-
-    What worked has the call's program or a word of it, unless none does.
-    """
+    """Return the failure most like a command, of those alike the last, for which something worked."""
     wanted = set(command.split())
-    cured = [row for row in rows if row.works] or rows
-    akin = [row for row in cured if _is_akin(row)] or cured
-    return max(reversed(akin), key=lambda row: len(wanted & set(row.command.split())))
+    cured = [row for row in rows if _cure(row)] or rows
+    return max(reversed(cured), key=lambda row: len(wanted & set(row.command.split())))
 
 
 def _forms(rows: Sequence[Row]) -> tuple[str, str]:
@@ -208,10 +223,9 @@ def _forms(rows: Sequence[Row]) -> tuple[str, str]:
 
     ("", "") where that does not tell what makes the difference: where the one is no part of the other.
     """
-    by_session = {row.session_id: row for row in rows if row.works}
-    if len(by_session) <= RECURS:
+    if len({row.session_id for row in rows}) <= RECURS:
         return "", ""
-    last = [row for row in by_session.values() if _is_akin(row)][-_LAST:]
+    last = list({row.session_id: row for row in rows if _cure(row)}.values())[-_LAST:]
     calls, cures = [row.command for row in last], [row.works for row in last]
     command, works = _begin(calls), _begin(cures)
     while command and command[-1] not in works:
@@ -240,7 +254,11 @@ def _begin(calls: Sequence[str]) -> list[str]:
     return found
 
 
-def _is_akin(row: Row) -> bool:
-    programs = ({step.program for step in steps(command)} for command in (row.command, row.works))
-    words = (word for word in row.command.split() if len(word) >= _TELLING)
-    return bool(set.intersection(*programs)) or any(word in row.works for word in words)
+def _cure(row: Row) -> str:
+    """Return what worked, if it is akin to what failed: by half of its words, a program, or the error."""
+    mine, its = row.command.split(), row.works.split()
+    if row.rule or not its or 2 * len(set(mine) & set(its)) >= len(set(mine)):
+        return row.works
+    programs, others = ({step.program for step in steps(command)} for command in (row.command, row.works))
+    named = any(len(word) >= _TELLING and word in row.works for word in mine)
+    return row.works if named or others & (programs | set(_PROGRAM.findall(row.error))) else ""

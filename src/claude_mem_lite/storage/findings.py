@@ -53,10 +53,12 @@ def cure(project_dir: str, worked: Mapping[str, str], *, unless: Callable[[str, 
     FailedCall.update(is_cured=True).where(FailedCall.pk.in_(cured)).execute()
 
 
-def renew(project_dir: str, renewed: Callable[[Sequence[FailedCall]], Mapping[str, str]]) -> None:
-    """Change what works to what `renewed` says of all failures that are known, by the event that failed."""
-    for event_id, works in renewed(known(project_dir)).items():
-        FailedCall.update(works=works).where(FailedCall.event_id == event_id).execute()
+def renew(
+    project_dir: str, renewed: Callable[[Sequence[FailedCall]], Mapping[str, Mapping[str, str]]]
+) -> None:
+    """Change failed calls as `renewed` says of all that are known: columns, by the event that failed."""
+    for event_id, columns in renewed(known(project_dir)).items():
+        FailedCall.update(**columns).where(FailedCall.event_id == event_id).execute()
 
 
 def known(project_dir: str, *, signatures: Collection[str] = (), without: str = "") -> list[FailedCall]:

@@ -34,6 +34,9 @@ _PLAIN = (
         r"\b(?:[Cc]annot|[Cc]ould ?n[o']t|[Rr]efused|[Ff]ailed|[Dd]enied|[Ii]nvalid|[Tt]imed out)\b"
         r"|\b(?:CONFLICT|rejected)\b"
     ),
+    re.compile(
+        r"^[\u2715-\u2718\u00d7\u274c]\s+(?!.*\b\d+ (?:problem|error|warning|failed))\S"
+    ),  # crossed, no count
 )
 
 
