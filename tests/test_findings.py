@@ -390,8 +390,8 @@ def test_two_long_calls_are_told_by_what_is_different(memory: Path) -> None:
 
     told = builder.build("/p", session_id="new").text
 
-    assert "`shelf load … Red,version=1'` failed in 2 sessions" in told
-    assert "What worked: `shelf load … Blue,version=2'`" in told
+    assert "`shelf load … --on 'kind=reader,name=Reader Red,version=1'` failed in 2 sessions" in told
+    assert "What worked: `shelf load … --on 'kind=reader,name=Reader Blue,version=2'`" in told
 
 
 def test_a_cure_by_what_is_gone_is_not_told(memory: Path) -> None:

@@ -17,7 +17,7 @@ from claude_mem_lite.text import count, join, one_line
 RECURS = 2
 _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
-_KEPT = 2  # words of a long call before what makes the difference
+_KEPT = 2  # words of a long call at its begin, and before what makes the difference
 _RULES = 6
 _WORD, _PROGRAM = re.compile(r"[^\s'\"`,;:()]+"), re.compile(r"[\w.+-]+")
 # Calls of several sessions are told by how most of them begin: of so many, the last.
@@ -201,9 +201,10 @@ def _apart(command: str, works: str) -> tuple[str, str]:
     """Return two calls that are too long to be told, without most of the words with which both begin."""
     mine, its = command.split(), works.split()
     same = sum(1 for _ in takewhile(lambda words: words[0] == words[1], zip(mine, its, strict=False)))
-    if same <= _KEPT or (len(command) <= _CALL_CHARS and len(works) <= _CURE_CHARS):
+    if same <= 2 * _KEPT or (len(command) <= _CALL_CHARS and len(works) <= _CURE_CHARS):
         return command, works
-    return tuple(" ".join([*words[:_KEPT], "…", *words[same:]]) for words in (mine, its))  # type: ignore[return-value]
+    mine, its = ([*words[:_KEPT], "…", *words[same - _KEPT :]] for words in (mine, its))
+    return " ".join(mine), " ".join(its)
 
 
 def _in_backticks(told: str, chars: int) -> str:
