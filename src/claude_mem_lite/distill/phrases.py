@@ -15,7 +15,7 @@ def _any_of(words: str, script: str = "", *, start: str = r"(?<!\w)") -> re.Patt
 
 # What leads from one sentence to the next, and says nothing.
 LEAD = _any_of(
-    "and,also,but,so,ok,okay,oh,yeah,yes,well,please,plus,und,auch,aber,bitte,et,mais,y,pero,mas,ma,maar,ale,и,но,"
+    r"and,also,but,so,ok,okay,oh,yeah,yes,well,please,plus,(?:exactly|right|genau|exactement|exact|eso|exacto|isso|exato|esatto)(?=[\x2c.]),und,auch,aber,bitte,et,mais,y,pero,mas,ma,maar,ale,и,но,"
     "[a-z](?=[.:)])",
     start=r"^",
 )
@@ -38,7 +38,7 @@ FROM_NOW_ON = _any_of(
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(
-    r"(?<!can\s)always(?! \w+(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),remember(?! when| how| why| what),"
+    r"(?<!can\s)always(?! \w{2,}(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),remember(?! when| how| why| what),"
     r"(?<!for\s)ever(?=\W*$),next time,(?:fürs|das) nächste mal,nächstes mal,la próxima vez,la prochaine fois,da próxima vez,"
     "la prossima volta,volgende keer,następnym razem,в следующий раз,"
     "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,"

@@ -37,10 +37,11 @@ _SIGN = re.compile(f"[{SIGNS}]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
     r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b"
-    r"|(?<![\w.])(?<!\b(?:is|at) )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]|https?:|\w@\w|\w\(",
+    r"|(?<![\w.])(?<!\b(?:is|at) )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]"
+    r"|https?:|\w@\w|\w\((?!\))",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"https?:|\w@\w|\w\(")
+_ADDRESS = re.compile(r"https?:|\w@\w|\w\((?!\))")
 # Too little to say how, a line of an output, or what fails.
 _REPORT = re.compile(r"[!-\u04ff]+(?: [!-\u04ff]+)?$|[^\w`]|.*\b(?:fail\w*|\w+ing)$|.*[{}]")
 # Names of code, files and products.
