@@ -1,7 +1,7 @@
 """Puts the failed calls of a project's sessions together into findings, and words these. Pure."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -19,7 +19,7 @@ _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
 _KEPT = 2  # words of a long call at its begin, and before what makes the difference
 _RULES = 6
-_WORD, _PROGRAM = re.compile(r"[^\s'\"`,;:()]+"), re.compile(r"[\w.+-]+")
+_PROGRAM = re.compile(r"[\w.+-]+")
 # Calls of several sessions are told by how most of them begin: of so many, the last.
 _LAST, _MOST = 5, 0.8
 _TELLING = 6  # letters of a word by which two calls are akin
@@ -149,30 +149,35 @@ def findings(rows: Iterable[Row], *, command: str = "") -> list[Finding]:
     return sorted(found, key=lambda each: -len(each.sessions))
 
 
-def renewed(rows: Iterable[Row]) -> dict[str, dict[str, str]]:
+def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
     """Return calls that failed once and what worked, as both are by now: columns, by the event that failed.
 
-    What worked has failed itself since. Or a word of both has another in its place now, a service, a folder,
-    a version: it failed in a later call, which had worked before or whose error names it, and another worked.
+    What worked has failed itself since. Or a word of it has another in its place now, a service, a folder, a
+    version: the same program failed with the one in a later call, and the other worked.
     """
-    found: dict[str, tuple[str, str]] = {}
-    earlier: list[Row] = []
+    now: dict[str, tuple[str, str]] = {}
+    cures: defaultdict[str, set[str]] = defaultdict(set)  # by the shape of what worked, whose
     for row in sorted(rows, key=lambda row: row.failed_at):
         if row.rule:
             continue
-        now = [(each.event_id, *found.get(each.event_id, (each.command, each.works))) for each in earlier]
         old, new = _replaced(row)
-        has_worked = any(_renamed(works, row.command, old, new) != works for _, _, works in now)
-        is_renamed = old and (has_worked or old in _WORD.findall(row.error))
-        for event_id, command, works in now:
-            if shape(works) == shape(row.command):
-                found[event_id] = command, row.works
-            elif is_renamed and (since := _renamed(works, row.command, old, new)) != works:
-                found[event_id] = _renamed(command, row.command, old, new), since
-        earlier.append(row)
+        changed = {
+            event_id: (_renamed(command, row.command, old, new), since)
+            for event_id, (command, works) in now.items()
+            if old and (since := _renamed(works, row.command, old, new)) != works
+        }
+        failed = shape(row.command)
+        same = (each for each in cures.pop(failed, ()) if shape(now[each][1]) == failed)
+        changed |= {each: (now[each][0], row.works) for each in same}
+        changed[row.event_id] = row.command, row.works
+        for event_id, (_, works) in changed.items():
+            cures[shape(works)].add(event_id)
+        now |= changed
+    before = {row.event_id: (row.command, row.works) for row in rows}
     return {
         event_id: {"command": command, "shape": shape(command), "works": works}
-        for event_id, (command, works) in found.items()
+        for event_id, (command, works) in now.items()
+        if (command, works) != before[event_id]
     }
 
 
@@ -185,6 +190,8 @@ def _replaced(row: Row) -> tuple[str, str]:
 
 def _renamed(told: str, command: str, old: str, new: str) -> str:
     """Return a command with a new word for an old one that another command of the same program has, too."""
+    if old not in told:
+        return told
     mine, its = ({step.program for step in steps(each) if old in step.words[1:]} for each in (told, command))
     # A branch has another's place in one call, not for good.
     is_same = not mine.isdisjoint(its - VERSIONING)
