@@ -356,6 +356,27 @@ def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("works", "instead", "told"),
+    [
+        ("JDK=/opt/jdk-21 shelf load", "./shelf-wrapper load", "./shelf-wrapper load"),
+        ("JDK=/opt/jdk-21 shelf load", "pack it all and go", ""),  # which is another matter
+        ("JDK=/opt/jdk-25 shelf load", "./shelf-wrapper load", "JDK=/opt/jdk-25 shelf load"),
+    ],
+)
+def test_a_cure_by_what_an_error_has_named_since_gives_way(
+    memory: Path, works: str, instead: str, told: str
+) -> None:
+    """A variable or an option without which the later call worked."""
+    session("s1", call("shelf load", error=NOT_THERE), call(works))
+    fails = call("JDK=/opt/jdk-21 shelf pack it all", error="JDK is an invalid directory: /opt/jdk-21")
+    session("s2", fails, call(instead))
+
+    found = told_findings(findings.known("/p"))
+
+    assert [each.works for each in found if each.command == "shelf load"] == [told]
+
+
 def test_what_has_little_of_a_call_is_no_cure(memory: Path) -> None:
     """A short word that both have may be chance."""
     session("s1", call("shelf load all of my books", error=NOT_THERE), call("pack the load"))

@@ -19,7 +19,7 @@ _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
 _KEPT = 2  # words of a long call at its begin, and before what makes the difference
 _RULES = 6
-_PROGRAM = re.compile(r"[\w.+-]+")
+_PROGRAM, _NAMED, _VARIABLE = re.compile(r"[\w.+-]+"), re.compile(r"[^\s'\"`,;()]+"), re.compile(r"\w+=")
 # Calls of several sessions are told by how most of them begin: of so many, the last.
 _LAST, _MOST = 5, 0.8
 _TELLING = 6  # letters of a word by which two calls are akin
@@ -153,7 +153,8 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
     """Return calls that failed once and what worked, as both are by now: columns, by the event that failed.
 
     What worked has failed itself since. Or a word of it has another in its place now, a service, a folder, a
-    version: the same program failed with the one in a later call, and the other worked.
+    version: the same program failed with the one in a later call, and the other worked. Or it has a variable
+    or an option that the error of a later call names, and without which that worked.
     """
     now: dict[str, tuple[str, str]] = {}
     cures: defaultdict[str, set[str]] = defaultdict(set)  # by the shape of what worked, whose
@@ -165,6 +166,12 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
             event_id: (_renamed(command, row.command, old, new), since)
             for event_id, (command, works) in now.items()
             if old and (since := _renamed(works, row.command, old, new)) != works
+        }
+        given_up = _given_up(row)
+        changed |= {
+            event_id: (command, row.works if _is_akin(command, row.works, "") else "")
+            for event_id, (command, works) in now.items()
+            if not given_up.isdisjoint(works.split())
         }
         failed = shape(row.command)
         same = (each for each in cures.pop(failed, ()) if shape(now[each][1]) == failed)
@@ -186,6 +193,14 @@ def _replaced(row: Row) -> tuple[str, str]:
     mine, its = row.command.split(), row.works.split()
     differ = [words for words in zip(mine, its, strict=False) if words[0] != words[1]]
     return differ[0] if len(mine) == len(its) and len(differ) == 1 else ("", "")
+
+
+def _given_up(row: Row) -> set[str]:
+    """Return the variables and options of a call that its error names, and that what worked does without."""
+    named = {word.strip(":.") for word in _NAMED.findall(row.error)}
+    its = set(row.works.split())
+    given = {word for word in row.command.split() if its and (word[0] == "-" or _VARIABLE.match(word))} - its
+    return {word for word in given if not named.isdisjoint({word, word.partition("=")[2] or word})}
 
 
 def _renamed(told: str, command: str, old: str, new: str) -> str:
@@ -264,9 +279,12 @@ def _begin(calls: Sequence[str]) -> list[str]:
 
 def _cure(row: Row) -> str:
     """Return what worked, if it is akin to what failed: by half of its words, a program, or the error."""
-    mine, its = row.command.split(), row.works.split()
-    if row.rule or not its or 2 * len(set(mine) & set(its)) >= len(set(mine)):
-        return row.works
-    programs, others = ({step.program for step in steps(command)} for command in (row.command, row.works))
-    named = any(len(word) >= _TELLING and word in row.works for word in mine)
-    return row.works if named or others & (programs | set(_PROGRAM.findall(row.error))) else ""
+    return row.works if row.rule or _is_akin(row.command, row.works, row.error) else ""
+
+
+def _is_akin(command: str, works: str, error: str) -> bool:
+    mine, its = set(command.split()), set(works.split())
+    if 2 * len(mine & its) >= len(mine) or any(len(word) >= _TELLING and word in works for word in mine):
+        return True
+    programs, others = ({step.program for step in steps(told)} for told in (command, works))
+    return not others.isdisjoint(programs | set(_PROGRAM.findall(error)))
