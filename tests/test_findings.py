@@ -368,13 +368,14 @@ def test_a_cure_by_what_an_error_has_named_since_gives_way(
     memory: Path, works: str, instead: str, told: str
 ) -> None:
     """A variable or an option without which the later call worked."""
-    session("s1", call("shelf load", error=NOT_THERE), call(works))
+    both = [call("JDK=/opt/jdk-21 shelf fmt", error="all is wet"), call("JDK=/opt/jdk-21 shelf fmt --dry")]
+    session("s1", call("shelf load", error=NOT_THERE), call(works), *both)
     fails = call("JDK=/opt/jdk-21 shelf pack it all", error="JDK is an invalid directory: /opt/jdk-21")
     session("s2", fails, call(instead))
 
-    found = told_findings(findings.known("/p"))
+    found = {each.command: each.works for each in told_findings(findings.known("/p"))}
 
-    assert [each.works for each in found if each.command == "shelf load"] == [told]
+    assert (found["shelf load"], found["shelf fmt"]) == (told, "shelf fmt --dry")
 
 
 def test_what_has_little_of_a_call_is_no_cure(memory: Path) -> None:

@@ -169,7 +169,7 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
         }
         given_up = _given_up(row)
         changed |= {
-            event_id: (command, row.works if _is_akin(command, row.works, "") else "")
+            event_id: _without(given_up, command, works, row.works)
             for event_id, (command, works) in now.items()
             if not given_up.isdisjoint(works.split())
         }
@@ -201,6 +201,14 @@ def _given_up(row: Row) -> set[str]:
     its = set(row.works.split())
     given = {word for word in row.command.split() if its and (word[0] == "-" or _VARIABLE.match(word))} - its
     return {word for word in given if not named.isdisjoint({word, word.partition("=")[2] or word})}
+
+
+def _without(given_up: set[str], command: str, works: str, instead: str) -> tuple[str, str]:
+    """Return a call and what worked without words that both have, else with what works in place of these."""
+    if given_up & set(works.split()) <= set(command.split()):
+        command, works = (" ".join(w for w in told.split() if w not in given_up) for told in (command, works))
+        return command, works
+    return command, instead if _is_akin(command, instead, "") else ""
 
 
 def _renamed(told: str, command: str, old: str, new: str) -> str:
