@@ -83,11 +83,14 @@ def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, sign
         call("make build"),
         tool("WebFetch", {"url": "http://a.b"}, error="Request failed with status code 404"),
         tool("Edit", {"file_path": "/p/a"}, error="String to replace not found in file."),
+        call("tool check", error='expected: "1 234" but was: "1234"'),
+        call("tool check", error="✕ a late cursor is refused (61 ms)"),
+        call("tool check", error="assertion `left == right` failed"),
     ],
 )
 def test_code_at_work_and_the_world_outside_are_no_findings(capture: Capture) -> None:
     """Failed tests, compile errors without a rule, the client's own errors of edits, a page not there."""
-    assert read_calls([capture, call("git status")]).failed == []
+    assert read_calls([capture, call("git status"), EDIT, call("tool check it")]).failed == []
 
 
 def test_an_exit_code_that_a_pipe_hides_is_seen() -> None:
