@@ -381,6 +381,20 @@ def test_a_cure_by_what_an_error_has_named_since_gives_way(
     assert (found["shelf load"], found["shelf fmt"]) == (told, "shelf fmt --dry")
 
 
+def test_another_service_is_no_new_name(memory: Path) -> None:
+    """Nothing says that the one is gone; what stands below a line with a colon may say so."""
+    session("s1", call("shelf load", error=NOT_THERE), call("shelf start web && shelf load"))
+    session("s2", call("shelf start web", error="the port of it is taken"), call("shelf start api"))
+    before = {each.command: each.works for each in told_findings(findings.known("/p"))}
+    error = "npm error No such service:\nnpm error   --service=web"
+    session("s3", call("shelf start web", error=error), call("shelf start api"))
+    known = told_findings(findings.known("/p"))
+
+    assert before["shelf load"] == "shelf start web && shelf load"
+    assert [each.works for each in known if each.command == "shelf load"] == ["shelf start api && shelf load"]
+    assert "npm error No such service: --service=web" in {each.error for each in known}
+
+
 def test_what_has_little_of_a_call_is_no_cure(memory: Path) -> None:
     """A short word that both have may be chance."""
     session("s1", call("shelf load all of my books", error=NOT_THERE), call("pack the load"))

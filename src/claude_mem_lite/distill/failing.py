@@ -31,7 +31,7 @@ from claude_mem_lite.distill.calls import (
     words_of,
 )  # fmt: skip
 from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
-from claude_mem_lite.distill.local.failures import exit_code, is_error, last_line
+from claude_mem_lite.distill.local.failures import below, exit_code, is_error, last_line
 from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.retired import code_names
@@ -300,7 +300,8 @@ def error_of(capture: Capture) -> Error | None:
     line = bash.error_line(steps, output) or last_line(output)
     found = _error(line, capture, is_look=only_looks)
     is_of_tests = _ASSERTS.search(line) is not None
-    return found and found._replace(is_about_code=is_of_tests, is_of_tests=is_of_tests)
+    told = in_line(capture, f"{line} {below(line, output)}".strip())  # for its signature the line is enough
+    return found and found._replace(line=told, is_about_code=is_of_tests, is_of_tests=is_of_tests)
 
 
 def signatures_in(text: str) -> set[str]:

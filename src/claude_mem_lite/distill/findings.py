@@ -153,8 +153,8 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
     """Return calls that failed once and what worked, as both are by now: columns, by the event that failed.
 
     What worked has failed itself since. Or a word of it has another in its place now, a service, a folder, a
-    version: the same program failed with the one in a later call, and the other worked. Or it has a variable
-    or an option that the error of a later call names, and without which that worked.
+    version: the same program failed with the one in a later call, as its error says, and the other worked. Or
+    it has a variable or an option that the error of a later call names, and without which that worked.
     """
     now: dict[str, tuple[str, str]] = {}
     cures: defaultdict[str, set[str]] = defaultdict(set)  # by the shape of what worked, whose
@@ -189,18 +189,24 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
 
 
 def _replaced(row: Row) -> tuple[str, str]:
-    """Return the one word of a call that is another in what worked, and that; ("", "") where more differ."""
+    """Return the one word of a call that its error names and that is another in what worked, and that."""
     mine, its = row.command.split(), row.works.split()
     differ = [words for words in zip(mine, its, strict=False) if words[0] != words[1]]
-    return differ[0] if len(mine) == len(its) and len(differ) == 1 else ("", "")
+    is_one = len(mine) == len(its) and len(differ) == 1 and differ[0][0] in _named_by(row.error)
+    return differ[0] if is_one else ("", "")
 
 
 def _given_up(row: Row) -> set[str]:
     """Return the variables and options of a call that its error names, and that what worked does without."""
-    named = {word.strip(":.") for word in _NAMED.findall(row.error)}
-    its = set(row.works.split())
+    named, its = _named_by(row.error), set(row.works.split())
     given = {word for word in row.command.split() if its and (word[0] == "-" or _VARIABLE.match(word))} - its
     return {word for word in given if not named.isdisjoint({word, word.partition("=")[2] or word})}
+
+
+def _named_by(error: str) -> set[str]:
+    """Return the words of an error, and of "--option=value" and the like the value as well."""
+    words = [word.strip(":.") for word in _NAMED.findall(error)]
+    return {part for word in words for part in (word, word.partition("=")[2])} - {""}
 
 
 def _without(given_up: set[str], command: str, works: str, instead: str) -> tuple[str, str]:

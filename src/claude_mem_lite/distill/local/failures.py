@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from itertools import takewhile
 
 from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.text import one_line
@@ -70,6 +71,17 @@ def decisive_line(output: str) -> str:
                 return _without_folder(line)
     cause = _CAUSE.search(below[0]) if below else None
     return one_line(cause["says"], 300) if cause else ""
+
+
+def below(line: str, output: str) -> str:
+    """Return what stands below a line that ends in a colon, without the words with which both begin."""
+    lines = [each.strip() for each in output.splitlines() if each.strip()]
+    at = next((at for at, each in enumerate(lines[:-1]) if each.endswith(line)), None)
+    if at is None or not line.endswith(":"):
+        return ""
+    its, more = lines[at].split(), lines[at + 1].split()
+    lead = takewhile(lambda words: words[0] == words[1], zip(its, more, strict=False))
+    return " ".join(more[sum(1 for _ in lead) :])
 
 
 def about_option(options: Collection[str], output: str) -> str:
