@@ -53,32 +53,6 @@ def played(memory: Path, tmp_path: Path) -> Play:
     return one
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"command": "git push `x`"}, " (refusing `git push 'x'`)"),
-        ({"file_path": "/p/a/book.py", "old_string": "x"}, " (refusing `book.py`)"),
-        ({"plan": "x"}, ""),
-        ("x", ""),
-    ],
-)
-def test_a_few_words_are_told_with_the_call_that_they_turned_down(
-    played: Play, given: object, told: str
-) -> None:
-    """They come back as the same rule when another call is refused so; more words speak for themselves."""
-    calls = [{"type": "tool_use", "id": "t1", "name": "x", "input": given}]
-    asked = {"type": "assistant", "timestamp": "2026-11-20T10:00:00Z", "message": {"content": calls}}
-    long = "always keep the books in the order in which the readers have brought them back to the shelf"
-    played(
-        "s1",
-        prompt("Go"),
-        lines=(asked, result(f"{REFUSED}no mocks please, never"), result(f"{REFUSED}{long}")),
-    )
-    played("s2", prompt("Go on"), lines=(asked, result(f"{REFUSED}no mocks please, never")))
-
-    assert set(known()) == {f"no mocks please, never{told}", long}
-
-
 def test_words_that_turned_a_call_down_are_learned(played: Play) -> None:
     """They stand in the transcript alone; those of a sub-agent or another session do not count."""
     played(

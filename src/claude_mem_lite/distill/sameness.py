@@ -49,7 +49,6 @@ _REASON = re.compile(
     r"|\s[–—-]\s|\s\(|;\s).*",
     re.IGNORECASE | re.DOTALL,
 )
-_REFUSING = re.compile(r" \(refusing `[^`]*`\)$")
 _CLAUSE = re.compile(r"[,;.!](?=\s|$)|\s(?:but|and|while|whereas)\s|[\u3001\u3002\uff0c\uff1b\uff01]")
 
 
@@ -60,16 +59,6 @@ class _Claim(NamedTuple):
     against: frozenset[str]
     given_up: frozenset[str]
     first: str
-
-
-def refusing(call: str) -> str:
-    """Return what a rule ends with that was said as a call was turned down: no part of what it claims."""
-    return f" (refusing `{call}`)"
-
-
-def claimed(text: str) -> str:
-    """Return a rule without what `refusing` has put to its end."""
-    return _REFUSING.sub("", text)
 
 
 def terms(text: str) -> list[str]:
@@ -95,7 +84,6 @@ def relation(old: str, new: str, cosine: float = 0.0, near: float = NEAR) -> Rel
     From the cosine `near` on they say the same, unless the words say otherwise. Of two that are only on one
     matter nobody but a person can tell whether they can stand together.
     """
-    old, new = claimed(old), claimed(new)
     if _normal(old) == _normal(new):
         return "same"
     before, after = _claim(old), _claim(new)
@@ -116,8 +104,7 @@ def relation(old: str, new: str, cosine: float = 0.0, near: float = NEAR) -> Rel
 
 def names_differ(one: str, other: str) -> bool:
     """Tell whether each of two texts has a number or a name of code that the other has not."""
-    claims = map(claimed, (one, other))
-    first, second = ({term for term in terms(text) if _NAME.search(term)} for text in claims)
+    first, second = ({term for term in terms(text) if _NAME.search(term)} for text in (one, other))
     return bool(first - second and second - first)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 
 from claude_mem_lite.capture.guards import ANY, ASK, BRANCH, BUT, NEW, OLD, READER, REMIND, Call, Guard
 from claude_mem_lite.distill.phrases import FROM_NOW_ON, NOT
-from claude_mem_lite.distill.sameness import claimed
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import rule_words
 from claude_mem_lite.learnings.programs import Seen
@@ -130,7 +129,7 @@ def given(message: str, **lists: Sequence[str]) -> Guard:
 
 def derive(text: str, seen: Seen) -> Guard | None:
     """Return the guard that a rule's text comes to, None where nothing in it can be seen in a call."""
-    text = FROM_NOW_ON.sub("", claimed(text)).lstrip(" ,:")  # no import: `from now`
+    text = FROM_NOW_ON.sub("", text).lstrip(" ,:")  # no import: `from now`
     told: list[tuple[str, list[Thing]]] = []
     for sentence in rule_words.sentences(text):
         programs = [each.words[0] for _, named in told for each in named if each.kind == "command"]

@@ -22,7 +22,6 @@ from claude_mem_lite.learnings.evidence import is_how, is_short, stated, without
 from claude_mem_lite.learnings.typed import sentences
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Session
-from claude_mem_lite.text import one_line
 
 # Source: transcripts of the clients 2.0.70 to 2.1.330.
 _TURNED_DOWN = "The user doesn't want to proceed with this tool use"
@@ -36,22 +35,17 @@ _SHARE, _RARE = 0.7, 1.3
 _FEWEST_SHARED = 2
 _MOST_TERMS = 14
 _LONGEST_RETYPED = 6  # words
-_CALL_CHARS = 60  # of a call that was turned down
 _MOST_ADDED = 12  # lines of an edit: more are a document
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One saying of the user's: when (UTC text), and of which observation ("" where there is none).
-
-    `refused` is the command, or the file of the edit, that it turned down.
-    """
+    """One saying of the user's: when (UTC text), and of which observation ("" where there is none)."""
 
     text: str
     at: str
     is_refusal: bool = False
     observation_id: str = ""
-    refused: str = ""
 
 
 def said_in(session: Session) -> list[Said]:
@@ -156,35 +150,20 @@ def _own_answers(payload: dict[str, Any]) -> Iterator[str]:
 def _refusals(path: str, session_id: str) -> list[Said]:
     """Return what was said as a call was turned down."""
     found: list[Said] = []
-    calls: dict[str, str] = {}
     try:
         for line in lines.read(path, Counter(), now=inbox.utc_now()) if path else ():
             said = line.said
             is_own = said.get("sessionId", session_id) == session_id and not said.get("isSidechain")
-            message = said.get("message") if is_own else None
+            message = said.get("message") if is_own and said["type"] == "user" else None
             content = message.get("content") if isinstance(message, dict) else None
             for block in content if isinstance(content, list) else ():
-                if not isinstance(block, dict):
-                    continue
-                if said["type"] == "assistant":
-                    calls[_text(block.get("id"))] = _call(block.get("input"))
-                    continue
-                told = responses.text(block.get("content"))
+                told = responses.text(block.get("content")) if isinstance(block, dict) else ""
                 words = _WORDS.search(told) if told.startswith(_TURNED_DOWN) else None
                 if words and not words["said"].startswith(_CLIENTS):
-                    refused = calls.get(_text(block.get("tool_use_id")), "")
-                    found.append(Said(words["said"].strip(), line.at, is_refusal=True, refused=refused))
+                    found.append(Said(words["said"].strip(), line.at, is_refusal=True))
     except OSError:  # it is gone, or not ours
         return found
     return found
-
-
-def _call(given: Any) -> str:
-    """Return what is told of a call that was turned down: the command, or the file of an edit."""
-    if not isinstance(given, dict):
-        return ""
-    command = _text(given.get("command")) or os.path.basename(_text(given.get("file_path")))
-    return one_line(command, _CALL_CHARS).replace("`", "'")
 
 
 def _text(value: Any) -> str:

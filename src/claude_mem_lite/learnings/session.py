@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
-from claude_mem_lite.distill.sameness import refusing
 from claude_mem_lite.importers.store import is_imported
 from claude_mem_lite.kinds import RULE
 from claude_mem_lite.learnings import client_notes, evolve, findings, heard
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 # Lost with each closed session of its project by a learning that was not seen for so long.
 FADES_BY = 0.01
 
-_BRIEF = 80  # characters
 _EARLIER = 400  # prompts of other sessions, in which the same may have been said
 
 
@@ -62,9 +60,7 @@ def _take_stated(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
     for each in said:
         for found in stated(each.text, is_refusal=each.is_refusal, is_known=is_known):
             starts_at = INITIAL if found.signs >= ACTIVE else CANDIDATE
-            # A few words lack what they were said of: "migrations only".
-            of = refusing(each.refused) if each.refused and len(found.content) <= _BRIEF else ""
-            yield _take(session, replace(each, text=f"{found.content}{of}"), starts_at=starts_at)
+            yield _take(session, replace(each, text=found.content), starts_at=starts_at)
 
 
 def _take_again(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
