@@ -370,7 +370,7 @@ def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:
 def test_a_cure_by_what_an_error_has_named_since_gives_way(
     memory: Path, works: str, instead: str, told: str
 ) -> None:
-    """A variable or an option without which the later call worked."""
+    """A variable without which the later call worked."""
     both = [call("JDK=/opt/jdk-21 shelf fmt", error="all is wet"), call("JDK=/opt/jdk-21 shelf fmt --dry")]
     session("s1", call("shelf load", error=NOT_THERE), call(works), *both)
     fails = call("JDK=/opt/jdk-21 shelf pack it all", error="JDK is an invalid directory: /opt/jdk-21")
@@ -393,6 +393,16 @@ def test_another_service_is_no_new_name(memory: Path) -> None:
     assert before["shelf load"] == "shelf start web && shelf load"
     assert [each.works for each in known if each.command == "shelf load"] == ["shelf start api && shelf load"]
     assert "npm error No such service: --service=web" in {each.error for each in known}
+
+
+def test_an_option_that_one_call_lacks_may_be_anothers(memory: Path) -> None:
+    """That `shelf diff` has none says nothing of `shelf view`."""
+    session("s1", call("shelf view 1", error=NOT_THERE), call("shelf view 1 --json title"))
+    session("s2", call("shelf diff 1 --json", error="unknown flag: --json"), call("shelf diff 1 --names"))
+
+    found = {each.command: each.works for each in told_findings(findings.known("/p"))}
+
+    assert found["shelf view 1"] == "shelf view 1 --json title"
 
 
 def test_what_has_little_of_a_call_is_no_cure(memory: Path) -> None:

@@ -154,7 +154,7 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
 
     What worked has failed itself since. Or a word of it has another in its place now, a service, a folder, a
     version: the same program failed with the one in a later call, as its error says, and the other worked. Or
-    it has a variable or an option that the error of a later call names, and without which that worked.
+    it has a variable that the error of a later call names, and without which that worked.
     """
     now: dict[str, tuple[str, str]] = {}
     cures: defaultdict[str, set[str]] = defaultdict(set)  # by the shape of what worked, whose
@@ -189,18 +189,23 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
 
 
 def _replaced(row: Row) -> tuple[str, str]:
-    """Return the one word of a call that its error names and that is another in what worked, and that."""
+    """Return the one word of a call that its error names and that is another in what worked, and that.
+
+    No option: another sub-command may know it.
+    """
     mine, its = row.command.split(), row.works.split()
     differ = [words for words in zip(mine, its, strict=False) if words[0] != words[1]]
-    is_one = len(mine) == len(its) and len(differ) == 1 and differ[0][0] in _named_by(row.error)
-    return differ[0] if is_one else ("", "")
+    if len(mine) != len(its) or len(differ) != 1:
+        return "", ""
+    ((old, new),) = differ
+    return (old, new) if old[0] != "-" and old in _named_by(row.error) else ("", "")
 
 
 def _given_up(row: Row) -> set[str]:
-    """Return the variables and options of a call that its error names, and that what worked does without."""
+    """Return the variables of a call whose values its error names, and that what worked does without."""
     named, its = _named_by(row.error), set(row.works.split())
-    given = {word for word in row.command.split() if its and (word[0] == "-" or _VARIABLE.match(word))} - its
-    return {word for word in given if not named.isdisjoint({word, word.partition("=")[2] or word})}
+    given = {word for word in row.command.split() if its and _VARIABLE.match(word)} - its
+    return {word for word in given if word.partition("=")[2] in named}
 
 
 def _named_by(error: str) -> set[str]:
