@@ -75,9 +75,11 @@ def decisive_line(output: str) -> str:
 
 def below(line: str, output: str) -> str:
     """Return what stands below a line that ends in a colon, without the words with which both begin."""
+    if not line.endswith(":"):
+        return ""
     lines = [each.strip() for each in output.splitlines() if each.strip()]
     at = next((at for at, each in enumerate(lines[:-1]) if each.endswith(line)), None)
-    if at is None or not line.endswith(":"):
+    if at is None:
         return ""
     its, more = lines[at].split(), lines[at + 1].split()
     lead = takewhile(lambda words: words[0] == words[1], zip(its, more, strict=False))
