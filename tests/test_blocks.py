@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import anyio
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.requests import Request
@@ -24,6 +25,8 @@ from claude_mem_lite.capture import client
 from claude_mem_lite.context import blocks, text
 from claude_mem_lite.context.shown import ShownSessions
 from claude_mem_lite.context.touch import BUDGET_TOKENS
+from claude_mem_lite.distill.state import State
+from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import evals, models
@@ -31,6 +34,8 @@ from claude_mem_lite.web import blocks as web_blocks
 
 if TYPE_CHECKING:
     from starlette.responses import Response
+
+CONTINUES = ["## Earlier work that this may continue", "The pager of `Feed` is left to Kit."]
 
 
 def noted() -> list[tuple[str, list[str]]]:
@@ -92,6 +97,36 @@ def test_a_branch_that_a_session_comes_to_is_told_of_once(web_and_consumer: Path
     assert "Goal: Export the ledger as CSV." in told
     assert "Changed, not committed: export.py" in told
     assert again == ""
+
+
+@pytest.mark.parametrize(
+    ("rows_on", "merged_as", "shown_on", "told_as"),
+    [(2, "", "", CONTINUES), (1, "", "", []), (2, "#7", "", []), (2, "", "export", [])],
+    ids=["two of the best rows are of it", "one is", "it is merged", "it was told of"],
+)
+def test_the_first_prompt_is_told_where_the_work_stands_that_it_may_continue(
+    memory: Path, rows_on: int, merged_as: str, shown_on: str, told_as: list[str]
+) -> None:
+    """Of a branch which the session is not on, with what no row tells that the prompt's words find."""
+    state = State(
+        [], [Said("e" * 32, NOW, "The pager of `Feed` is left to Kit.")], {}, is_merged=bool(merged_as)
+    )
+    session_row("s1", branch="export", state=state.as_json(), observation_count=1)
+    session_row("s2", branch="other", observation_count=1)
+    ledger = "The ledger is exported as CSV with the columns that accounting asked for"
+    for at, session in enumerate(["s1", "s1", "s2"][2 - rows_on :]):
+        observe(f"{at}" * 32, "Stop", f"{ledger}, part {at}.", session_id=session)
+    if shown_on:
+        context_rows.note_shown("me", {"via": "startup", "ids": [], "branches": [shown_on]}, at=NOW)
+
+    def told(prompt: str) -> str:
+        return blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id="me").text
+
+    first = told("Which columns has the ledger as CSV?")
+
+    assert "that accounting asked for" in first
+    assert [each for each in CONTINUES if each in first] == told_as
+    assert "Feed" not in told("hello")
 
 
 def test_what_the_file_says_is_not_told(memory: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,22 +12,26 @@ from claude_mem_lite.context import failure, layers, touch
 from claude_mem_lite.context.budget import HEADING, Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
 from claude_mem_lite.context.past import SESSIONS, Past, in_project
-from claude_mem_lite.context.recall import recall
+from claude_mem_lite.context.recall import answer, ask
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as context_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
+    from claude_mem_lite.context.budget import Line
+    from claude_mem_lite.context.recall import Asked
     from claude_mem_lite.context.shown import Shown
     from claude_mem_lite.search.hybrid import Searcher
 
 # What a session needs of memory it mostly needs at first; beside a late start's block there is less room.
 RECALL_TOKENS, FIRST_TOKENS = 600, 900
 _LEAST_TOKENS = 100
-THREAD_TOKENS = 400
+THREAD_TOKENS, MEANT_TOKENS = 400, 300
+# A prompt is about a branch's work if so many of the best rows are of sessions on it.
+_FEWEST_ROWS = 2
 _NOTHING = ContextBlock("")
 
 
@@ -42,7 +47,8 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
 ) -> ContextBlock:
     """Return what memory has on a prompt, within what the session may still spend on that.
 
-    It begins with where the work stands on `branch`, if the session has come to that since its start.
+    It begins with where the work stands on `branch`, if the session has come to that since its start; with
+    the first prompt, on the branch that it is about.
     `shown` is what the session was shown already (default: what `event_log` knows); what came too late for
     the prompt before fills the room that is left. Meaning counts if it is ready by `until` (monotonic).
     """
@@ -57,39 +63,64 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     # What the session did itself it has in its context already.
     said = Said((shown.ids - shown.parts) | context_rows.own_ids(session_id))
     room = most - SHORT_FENCE_TOKENS
-    arrived = Section("thread", "")
+    now = time.time()
+    stands = Section("thread", "")
     if branch not in {*SHARED_BRANCHES, *shown.branches}:
-        arrived = _thread(project_dir, branch, without=session_id, said=said, budget_tokens=room)
-    room -= arrived.tokens
+        past = _on(branch, project_dir, without=session_id)
+        title = "Where the work stands on this branch"
+        stands = _stands(past, title, layers.thread, said=said, budget_tokens=min(room, THREAD_TOKENS))
+    room -= stands.tokens
     failed = failure.asked_for(
-        Past(project_dir, time.time()), prompt, session_id=session_id, said=said, budget_tokens=room
+        Past(project_dir, now), prompt, session_id=session_id, said=said, budget_tokens=room
     )
     room -= failed.tokens
-    section = recall(
-        searcher,
-        project_dir,
-        prompt,
-        said=said,
-        budget_tokens=room,
-        now=time.time(),
-        until=until,
-        is_first=is_first,
-        branch=branch,
-    )
+    asked = ask(searcher, project_dir, prompt, now=now, until=until, is_first=is_first)
+    meant = _meant(asked, without=session_id, shown=shown) if asked and is_first and not stands.lines else ""
+    kept = MEANT_TOKENS if meant else 0
+    section = answer(asked, said=said, budget_tokens=room - kept, branch=branch)
+    if meant:
+        past = replace(
+            _on(meant, project_dir, without=session_id), told=[line.says for line in section.lines]
+        )
+        title = "Earlier work that this may continue"
+        stands = _stands(past, title, layers.earlier, said=said, budget_tokens=room - section.tokens)
+        room -= stands.tokens
     fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
-    block = assemble([arrived, failed, section], most_tokens=most, started=started)
-    return replace(block, branch=branch if arrived.lines else None)
+    block = assemble([stands, failed, section], most_tokens=most, started=started)
+    return replace(block, branch=(meant or branch) if stands.lines else None)
 
 
-def _thread(project_dir: str, branch: str, *, without: str, said: Said, budget_tokens: int) -> Section:
-    """Return where the work stands on a branch, by the sessions on it but for this one."""
-    section = Section("thread", "Where the work stands on this branch")
+def _meant(asked: Asked, *, without: str, shown: Shown) -> str:
+    """Return the branch whose work a prompt is about, "" for none or one that was told of.
+
+    Two of the best rows are of sessions on it, and it is not merged.
+    """
+    rows = context_rows.sessions(asked.project_dir, without=without, limit=SESSIONS)
+    branches = {row.id: row.branch for row in rows if row.branch not in {*SHARED_BRANCHES, *shown.branches}}
+    best = Counter(branches[each] for each in asked.sessions if each in branches).most_common(1)
+    if not best or best[0][1] < _FEWEST_ROWS:
+        return ""
+    branch = best[0][0]
+    newest = next(row for row in rows if row.branch == branch)
+    return "" if Past(asked.project_dir, asked.now).state(newest).is_merged else branch
+
+
+def _on(branch: str, project_dir: str, *, without: str) -> Past:
+    """Return what the sessions on a branch did, but for one."""
     rows = context_rows.sessions(project_dir, without=without, branch=branch, limit=SESSIONS)
-    if rows:
-        gone = Superseded(project_dir, branch=branch)
-        past = Past(project_dir, time.time(), rows, gone=gone, branch=branch)
-        lines = [replace(line, says_more=line.kind == HEADING) for line in layers.thread(past)]
-        fill(section, lines, budget_tokens=min(budget_tokens, THREAD_TOKENS), said=said)
+    gone = Superseded(project_dir, branch=branch)
+    return Past(project_dir, time.time(), rows, gone=gone, branch=branch)
+
+
+def _stands(
+    past: Past, title: str, layer: Callable[[Past], list[Line]], *, said: Said, budget_tokens: int
+) -> Section:
+    """Return where the work on a branch stands, as a layer of a start tells it."""
+    section = Section("thread", title)
+    if past.sessions:
+        lines = layer(replace(past, room=budget_tokens))
+        told = [replace(line, says_more=line.kind == HEADING) for line in lines]
+        fill(section, told, budget_tokens=budget_tokens, said=said)
     return section
 
 

@@ -44,6 +44,8 @@ ROWS = 24
 # So many candidates of each leg do as well as more for the few that are told. All of them are looked at:
 # where earlier prompts ask much the same, these would take the places of what answers.
 DEPTH, HITS = 30, 60
+# The rows that say whose work a prompt is about.
+BEST = 5
 # Lines are made until they fill the budget so often: some of them say what others do.
 ENOUGH = 1.2
 # The best hits are told at length.
@@ -83,44 +85,40 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     now: float,
     until: float | None = None,
     is_first: bool = True,
-    branch: str = "",
 ) -> Section:
     """Return what a project's memory has on a prompt; without lines when it has nothing.
 
-    `now` is Unix seconds. `said` is what the session has in its context already, and hears of what it is
-    shown now. Meaning counts if it is ready by `until` (monotonic). `is_first` says that nothing was recalled
-    in the session before, `branch` what it is on.
+    The arguments are those of `ask` and `answer`.
+    """
+    asked = ask(searcher, project_dir, prompt, now=now, until=until, is_first=is_first)
+    return answer(asked, said=said, budget_tokens=budget_tokens)
+
+
+def answer(asked: Asked | None, *, said: Said, budget_tokens: int, branch: str = "") -> Section:
+    """Return what was found for a prompt, as far as it is told.
+
+    `said` is what the session has in its context already, and hears of what it is shown now; `branch` is what
+    it is on.
     """
     section = Section(RECALL, TITLE)
-    text = question(prompt)
-    if not text or not project_dir:
+    if asked is None:
         return section
-    asked = _ask(
-        searcher,
-        prompt,
-        text,
-        project_dir,
-        now=now,
-        until=until,
-        is_first=is_first,
-        is_filled=is_first and budget_tokens >= _FILLED,
-    )
     rows = [hit.row for hit in asked.found.hits]
     texts = (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows)
-    gone = Superseded(project_dir, texts, branch=branch)
+    gone = Superseded(asked.project_dir, texts, branch=branch)
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
     judged = [
         (line, objection, gone(line.says, at))
-        for line, objection, at in _observed(asked, said, budget_tokens, now=now)
+        for line, objection, at in _observed(asked, said, budget_tokens)
     ]
-    wanted = code_names(text)
+    wanted = code_names(asked.text)
     judged.sort(key=lambda each: bool(each[2]) and not any(name in each[2] for name in wanted))
     offers = [(added(line, note), objection) for line, objection, note in judged]
     offers[FUNCTIONS_AT:FUNCTIONS_AT] = [
-        (_function_line(row, now=now), "")
+        (_function_line(row, now=asked.now), "")
         for row in _named(asked, is_silent=all(objection for _, objection, _ in judged))
     ]
-    offers += [(line, "") for line in shared.answering(Past(project_dir, now), text)]
+    offers += [(line, "") for line in shared.answering(Past(asked.project_dir, asked.now), asked.text)]
     left = budget_tokens - Section(RECALL, TITLE, [_NOTHING]).tokens
     for line, objection in offers:
         why = objection or said.why(line) or ("no room" if line.tokens > left else "")
@@ -135,22 +133,30 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement.
 
     `echoes` are ids of rows that say the prompt. Such a row matches best of all, and says nothing of whether
-    memory has an answer. `is_filled` says that rows far behind the best are told, too.
+    memory has an answer. `is_first` says that nothing was recalled in the session before; `now` is in Unix
+    seconds.
     """
 
     text: str
     project_dir: str
+    now: float
     query: Query
     weights: Mapping[str, float]
     found: Found
     echoes: frozenset[str]
     certain: float
-    is_filled: bool
+    is_first: bool
     aged_at: str
+
+    @property
+    def sessions(self) -> list[str]:
+        """Those of the best rows, each as often as it has one; none if the gate is closed."""
+        rows = [hit.row for hit in self.found.hits if hit.row.id not in self.echoes]
+        return [row.session_id for row in rows[:BEST]] if self.certain >= THRESHOLD else []
 
     def has(self, row: Row) -> set[str]:
         """Return the lemmas of the prompt that a row has."""
@@ -162,17 +168,23 @@ class _Asked:
         return sum(self.weights[name] for name in sorted(names))
 
 
-def _ask(  # noqa: PLR0913  (as above)
+def ask(  # noqa: PLR0913  (as above)
     searcher: Searcher,
-    prompt: str,
-    text: str,
     project_dir: str,
+    prompt: str,
     *,
     now: float,
-    until: float | None,
-    is_first: bool,
-    is_filled: bool,
-) -> _Asked:
+    until: float | None = None,
+    is_first: bool = True,
+) -> Asked | None:
+    """Search a project's memory for what a prompt asks; None where it asks nothing.
+
+    `now` is Unix seconds. Meaning counts if it is ready by `until` (monotonic). `is_first` says that nothing
+    was recalled in the session before.
+    """
+    text = question(prompt)
+    if not text or not project_dir:
+        return None
     clock = time.monotonic()
     scope = Scope(project_dir=project_dir)
     found = searcher.search(
@@ -194,7 +206,7 @@ def _ask(  # noqa: PLR0913  (as above)
     )
     answers = replace(found, hits=_with_reports(found.hits)[:ROWS])
     aged_at = began(project_dir, sessions_ago=OUTPUT_SESSIONS)
-    return _Asked(text, project_dir, query, weights, answers, echoes, certain, is_filled, aged_at)
+    return Asked(text, project_dir, now, query, weights, answers, echoes, certain, is_first, aged_at)
 
 
 def _with_reports(hits: Sequence[Hit]) -> list[Hit]:
@@ -234,27 +246,26 @@ def unknown(weights: Mapping[str, float], profile: Profile) -> float:
     return missing / max(1e-9, sum(weights.values()))
 
 
-def _observed(
-    asked: _Asked, said: Said, budget_tokens: int, *, now: float
-) -> Iterator[tuple[Line, str, str]]:
+def _observed(asked: Asked, said: Said, budget_tokens: int) -> Iterator[tuple[Line, str, str]]:
     """Yield the line of each hit with what speaks against it, "" if nothing does, and with its time."""
     hits = _newer_first(asked)
     answers = [(hit, has) for hit, has in hits if hit.row.id not in asked.echoes]
     silent = f"certainty {asked.certain:.2f} is below {THRESHOLD}" if asked.certain < THRESHOLD else ""
     best = max((hit.score for hit, _ in answers), default=0.0)
+    is_filled = asked.is_first and budget_tokens >= _FILLED
     told, tokens = 0, 0
     for hit, has in hits:
-        objection = _why_not(hit, asked, best, silent)
+        objection = _why_not(hit, asked, 0.0 if is_filled else best, silent)
         if not objection and tokens > ENOUGH * budget_tokens:
             objection = "no room"
         chars = 0 if objection else LINE_CHARS if told < WIDE_LINES else SHORT_CHARS
-        line = _line(hit, has, asked, now=now, chars=chars)
+        line = _line(hit, has, asked, chars=chars)
         yield line, objection, hit.row.created_at
         told += not objection
         tokens += 0 if objection or said.has(line.id) else line.tokens
 
 
-def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
+def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
     """Return the hits with what they have of the prompt; of those that match nearly alike the newer go first.
 
     What was asked supersedes nothing.
@@ -276,7 +287,7 @@ def _newer_first(asked: _Asked) -> list[tuple[Hit, set[str]]]:
     return placed
 
 
-def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
+def _why_not(hit: Hit, asked: Asked, best: float, silent: str) -> str:
     if hit.row.id in asked.echoes:
         return "the prompt says it"
     if silent:
@@ -287,12 +298,12 @@ def _why_not(hit: Hit, asked: _Asked, best: float, silent: str) -> str:
             return "it states nothing"
     if hit.row.tool_name == "Bash" and hit.row.created_at < asked.aged_at:
         return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
-    if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best and not asked.is_filled:
+    if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
 
 
-def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> Line:
+def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int) -> Line:
     """Return what a hit tells in so many characters, without any its title alone."""
     row = hit.row
     if chars and row.tool_name in REPORTS:
@@ -317,7 +328,7 @@ def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> 
     return Line(
         row.id,
         row.kind,
-        entry(row.id, row.created_at, says, now=now),
+        entry(row.id, row.created_at, says, now=asked.now),
         hit.score,
         says,
         "; ".join(filter(None, reasons)),
@@ -325,7 +336,7 @@ def _line(hit: Hit, has: set[str], asked: _Asked, *, now: float, chars: int) -> 
     )
 
 
-def _named(asked: _Asked, *, is_silent: bool) -> Sequence[Row]:
+def _named(asked: Asked, *, is_silent: bool) -> Sequence[Row]:
     """Return the functions that a prompt names; a plain word names one only if something else is told."""
     names = dict.fromkeys(_NAME.findall(asked.text))
     wanted = {name for name in names if _INNER.search(name) or not is_silent}
