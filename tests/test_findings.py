@@ -339,6 +339,17 @@ def test_a_cure_that_has_failed_since_gives_way(memory: Path, later: list[Captur
     assert [each.works for each in found if each.command == "shelf load"] == [works]
 
 
+def test_a_program_has_its_name_of_now(memory: Path) -> None:
+    """Where an error says that the one of then is not there."""
+    session("s1", call("shelf load", error=NOT_THERE), call("./do load"))
+    gone = call("./do pack", error="bash: ./do: No such file or directory")
+    session("s2", gone, call("just pack"))
+
+    found = {each.command: each.works for each in told_findings(findings.known("/p"))}
+
+    assert found == {"shelf load": "just load", "./do pack": "just pack"}
+
+
 def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:
     """What failed once for another reason, as well as what worked then."""
     once = [call("shelf exec api load", error=NOT_THERE), call("shelf up && shelf exec api load")]

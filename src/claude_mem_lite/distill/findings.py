@@ -210,7 +210,7 @@ def _given_up(row: Row) -> set[str]:
 
 def _named_by(error: str) -> set[str]:
     """Return the words of an error, and of "--option=value" and the like the value as well."""
-    words = [word.strip(":.") for word in _NAMED.findall(error)]
+    words = [word.strip(":").rstrip(".") for word in _NAMED.findall(error)]
     return {part for word in words for part in (word, word.partition("=")[2])} - {""}
 
 
@@ -226,7 +226,7 @@ def _renamed(told: str, command: str, old: str, new: str) -> str:
     """Return a command with a new word for an old one that another command of the same program has, too."""
     if old not in told:
         return told
-    mine, its = ({step.program for step in steps(each) if old in step.words[1:]} for each in (told, command))
+    mine, its = ({step.program for step in steps(each) if old in step.words} for each in (told, command))
     # A branch has another's place in one call, not for good.
     is_same = not mine.isdisjoint(its - VERSIONING)
     return " ".join(new if word == old else word for word in told.split()) if is_same else told
