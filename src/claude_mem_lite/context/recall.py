@@ -64,6 +64,8 @@ _FILLED = 300  # tokens; a smaller block has no room for what is far behind
 SAME_THING, NEARLY = 0.7, 0.75
 # What a command printed tells how things were: after so many sessions it is left to search.
 OUTPUT_SESSIONS = 10
+# What was said; all else are calls.
+_WORDS = REPORTS | USERS | {"ExitPlanMode"}
 _A_ROW = 0.5  # of the rows that have a word, as a sample says it
 _BARE_CHARS = 100  # of a report that may state nothing: "Done."
 # A row of which the prompt has this share of the words is the prompt.
@@ -253,6 +255,9 @@ def _observed(asked: Asked, said: Said, budget_tokens: int) -> Iterator[tuple[Li
     silent = f"certainty {asked.certain:.2f} is below {THRESHOLD}" if asked.certain < THRESHOLD else ""
     best = max((hit.score for hit, _ in answers), default=0.0)
     is_filled = asked.is_first and budget_tokens >= _FILLED
+    # What was said goes before calls that are far behind.
+    far = FAR_BEHIND[asked.found.search_type] * best
+    hits.sort(key=lambda each: each[0].score < far and _is_call(each[0].row))
     told, tokens = 0, 0
     for hit, has in hits:
         objection = _why_not(hit, asked, 0.0 if is_filled else best, silent)
@@ -263,6 +268,10 @@ def _observed(asked: Asked, said: Said, budget_tokens: int) -> Iterator[tuple[Li
         yield line, objection, hit.row.created_at
         told += not objection
         tokens += 0 if objection or said.has(line.id) else line.tokens
+
+
+def _is_call(row: Row) -> bool:
+    return row.kind == "observation" and row.tool_name not in _WORDS
 
 
 def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
