@@ -65,6 +65,12 @@ def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: 
         ("git mv src/summarize.go src/summarise.go", [("summarize.go", "summarise.go", "")]),
         ("rm -f docs/old_plan.md && ls", [("old_plan.md", "", "")]),
         ("mv a b", []),
+        ("grep -rl LoadAll src | xargs sed -i 's/LoadAll/loadShelf/g'", [("LoadAll", "loadShelf", "")]),
+        ("find . -exec sed -i '' 's#a\\.loadAll#b.loadAll#g; s/x/y/' {} +", [("a.loadAll", "b.loadAll", "")]),
+        ("perl -pi -e 's/\\bload_all\\b/load_shelf/g' src/*.py", [("load_all", "load_shelf", "")]),
+        ("sed -i 's/load_all/books.load_all/g' a.py b.py", []),
+        ("sed -n 's/load_all/load_shelf/gp' a.py b.py", []),
+        ("sed -i 's/every book/load_all/g' a.py b.py", []),
         ("rm -rf build", []),
     ],
 )
@@ -82,6 +88,16 @@ def test_a_definition_that_is_removed_is_gone_at_once() -> None:
     assert called
     assert removed[0] == [Retired("loadBook", was_defined=True)]
     assert [each.as_row()["is_gone"] for each in (*removed[0], *called[0])] == [True, False]
+
+
+def test_a_name_that_is_put_for_another_in_all_files_is_gone() -> None:
+    """In one file another may be meant; the work tree is asked."""
+    found = [
+        taken_from(ran(f"sed -i 's/LoadAll/loadShelf/g' {files}"))
+        for files in ("src/*.go", "a.go b.go", "a.go")
+    ]
+
+    assert [each and each[0][0].as_row()["is_gone"] for each in found] == [True, True, False]
 
 
 def test_what_the_work_tree_has_is_not_gone(memory: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import fields, shell
 from claude_mem_lite.distill.local.hunks import defined
 from claude_mem_lite.distill.local.versions import Edit
@@ -32,6 +33,11 @@ _SETTING = re.compile(
     r"(?P<value>\d[\w.]*|\"[^\"\s]{1,40}\"|'[^'\s]{1,40}'|[A-Za-z][\w./:-]{1,40})\s*[,;]?\s*$"
 )
 _QUOTES = "\"'"
+_EDITORS = frozenset({"sed", "perl"})
+_IN_PLACE, _ANCHOR = re.compile(r"-\w*i"), re.compile(r"\\[b<>]")
+_SUBSTITUTION = re.compile(
+    r"\s*s(?P<mark>[/#|,@])(?P<old>.+?)(?P=mark)(?P<new>.+?)(?P=mark)(?P<flags>\w*)\s*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +67,36 @@ def taken_out(capture: Capture, edit: Edit | None) -> tuple[list[Retired], list[
         return retired_by(edit), brought_by(edit)
     if capture.event_name != "PostToolUse" or capture.tool_name != "Bash":
         return None
-    moved = list(_moved(fields.argument(capture, "command")))
-    gone = [Retired(*each, was_defined=True) for each in moved]
-    return (gone, [(new, "") for _, new in moved if new]) if gone else None
+    steps = shell.steps(fields.argument(capture, "command"))
+    gone = [each for step in steps for each in (*_moved(step), *_substituted(step))]
+    return (gone, [(each.replacement, "") for each in gone if each.replacement]) if gone else None
 
 
-def _moved(command: str) -> Iterator[tuple[str, str]]:
-    """Yield the names of the files that a command removes, or gives another name, with the new one."""
-    for step in shell.steps(command):
-        is_git = step.program == "git"
-        what = step.words[1] if is_git and len(step.words) > 1 else step.program
-        files = [os.path.basename(path.rstrip("/")) for path in step.operands[is_git:]]
-        if what == "mv" and len(files) == 2 and "." in files[1] and files[0] != files[1]:  # noqa: PLR2004
-            yield files[0], files[1]
-        elif what == "rm":
-            yield from ((name, "") for name in files if code_names(name)[:1] == (name,))
+def _moved(step: Command) -> Iterator[Retired]:
+    """Yield the names of the files that a step removes, or gives another name."""
+    is_git = step.program == "git"
+    what = step.words[1] if is_git and len(step.words) > 1 else step.program
+    files = [os.path.basename(path.rstrip("/")) for path in step.operands[is_git:]]
+    if what == "mv" and len(files) == 2 and "." in files[1] and files[0] != files[1]:  # noqa: PLR2004
+        yield Retired(files[0], files[1], was_defined=True)
+    elif what == "rm":
+        yield from (Retired(name, was_defined=True) for name in files if code_names(name)[:1] == (name,))
+
+
+def _substituted(step: Command) -> Iterator[Retired]:
+    """Yield the names for which a step puts others into files, `sed -i 's/LoadAll/loadShelf/g'`.
+
+    In one file that is no renaming, unless the work tree says so.
+    """
+    is_in_place = _EDITORS.intersection(step.words) and any(map(_IN_PLACE.match, step.words))
+    words = step.operands if is_in_place else ()
+    expressions = [part for word in words if _SUBSTITUTION.match(word) for part in word.split(";")]
+    files = [word for word in words if word and not _SUBSTITUTION.match(word)]
+    is_everywhere = len(files) != 1 or "*" in files[0]
+    for found in filter(None, map(_SUBSTITUTION.fullmatch, expressions)):
+        old, new = (_ANCHOR.sub("", found[name]).replace("\\.", ".") for name in ("old", "new"))
+        if code_names(old)[:1] == (old,) and _TOKEN.fullmatch(new) and not new.endswith(f".{old}"):
+            yield Retired(old, new, was_defined=is_everywhere and "g" in found["flags"])
 
 
 def retired_by(edit: Edit) -> list[Retired]:
