@@ -51,43 +51,6 @@ def test_new_rules_are_announced_once(memory: Path) -> None:
     assert "new rule" not in second
 
 
-def test_what_the_user_said_once_is_told_briefly(memory: Path) -> None:
-    """How one works here, the newest first, a line a session; not what is sure, and nothing on the code.
-
-    Said as a call was turned down it is told first, whatever it is about.
-    """
-    session_row("s1", summary="Moved the book.")
-    for number, (content, session_id, fields) in enumerate(
-        [
-            ("one branch a shelf, no folders", "s1", {}),
-            ("don't push to the shelf", "s2", {}),
-            ("one file a shelf, no folders", "s0", {}),
-            ("title of the shelf", "s2", {}),
-            ("Never commit on Sundays.", "s2", {"confidence": 0.5}),
-            ("no commit without a label", "s3", {"times_seen": 2}),
-            ("only commits with a test", "s2", {}),
-            ("no merging on Sundays", "s2", {"superseded_by": "l0"}),
-            ("two files a shelf, no folders", "s0", {"observations": []}),
-        ]
-    ):
-        candidate = {
-            "confidence": 0.4,
-            "created_at": at(number),
-            "source_sessions": [session_id],
-            "observations": ["e"],
-        }
-        learning_row(f"l{number}", content, **candidate | fields)
-
-    block = builder.build("/p", session_id="new", now=AT)
-
-    assert lines(block, "said_once") == [
-        "l8 two files a shelf, no folders",
-        "l6 only commits with a test; don't push to the shelf",
-        "l0 one branch a shelf, no folders",
-    ]
-    assert {"l1", "l6", "l0"} <= {*block.ids, *block.also}
-
-
 @pytest.mark.parametrize("name", ["TestLoad", "test_load", "LoadTests", "load_test.go", "load.spec.ts"])
 def test_what_names_a_test_is_worth_less(name: str) -> None:
     """A reader strikes most of that."""
@@ -170,7 +133,7 @@ def test_work_under_way_goes_before_what_was_merged(memory: Path) -> None:
     observe("2" * 32, "Edit", "Edit a.py", session_id="s2", files_touched=["a.py"])
 
     budget = builder.Budget(
-        files=0, thread=40, learnings=0, said_once=0, function_map=0, together=0, failures=0, earlier=35
+        files=0, thread=40, learnings=0, function_map=0, together=0, failures=0, earlier=35
     )
 
     def told() -> str:
@@ -263,7 +226,7 @@ def test_as_many_files_are_named_as_have_room(memory: Path) -> None:
     assert told.endswith(".cs")
 
 
-def test_what_a_layer_leaves_goes_to_the_next(memory: Path) -> None:
+def test_what_layers_leave_goes_to_the_last(memory: Path) -> None:
     """Where nothing was changed or learned, what was stated has nearly all of the block."""
     session_row("s1")
     for number in range(60):
@@ -271,9 +234,9 @@ def test_what_a_layer_leaves_goes_to_the_next(memory: Path) -> None:
             f"{number:032}", "Stop", f"`Name{number}` does " + f"reason{number} " * 14, created_at=at(number)
         )
 
-    block = builder.build("/p", now=AT, budget=builder.Budget(earlier=100))
+    block = builder.build("/p", now=AT)
 
-    assert 0.9 * block_room(builder.Budget(earlier=100)) < sum(section.tokens for section in block.sections)
+    assert 0.9 * block_room(builder.Budget()) < sum(section.tokens for section in block.sections)
 
 
 def block_room(budget: builder.Budget) -> int:
@@ -288,7 +251,7 @@ def test_a_layer_that_cannot_be_read_is_named(memory: Path) -> None:
 
     block = builder.build("/p", now=AT)
 
-    assert block.skipped == ("learnings", "said_once")
+    assert block.skipped == ("learnings",)
     assert "Still there" in block.text
 
 
@@ -350,7 +313,7 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
     observe("b" * 32, "Stop", "First thing that was said, about trains.")
     observe("c" * 32, "Stop", "Other thing that was said, about boats.")
     budget = builder.Budget(
-        files=0, thread=0, function_map=0, learnings=0, said_once=0, together=0, failures=0, earlier=46
+        files=0, thread=0, function_map=0, learnings=0, together=0, failures=0, earlier=46
     )
     for number in range(8):
         session_row(f"e{number}", last_event_at=at(-number), summary="x")

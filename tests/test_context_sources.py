@@ -247,7 +247,7 @@ def test_whatever_was_captured_the_block_keeps_its_bounds(
         change(title[:30], "modified", f"{number:032}", project_dir=project, session_id=session_id)
         learning_row(f"{number:031}f", mark + summary, project_dir=project)
     half = total // 2
-    budget = builder.Budget(files=0, thread=half, function_map=0, said_once=0, earlier=total - half)
+    budget = builder.Budget(total, files=0, thread=half)
 
     block = builder.build("/p", session_id="p0", source=source, budget=budget, now=AT)
 

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from claude_mem_lite import config, repository, settings
@@ -28,10 +28,10 @@ LAYER_S = 0.1
 _CLEARED_S = 60.0
 _SESSIONS_READ = 30
 _READ = 300
-_STATE_LINES, _SAID_LINES, _EARLIER_LINES = 20, 12, 100
+_STATE_LINES, _EARLIER_LINES = 20, 100
 # Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
 _ROUNDED_S = 3.0
-FUNCTION_MAP, _TEAM = "function_map", "team"
+FUNCTION_MAP = "function_map"
 # What the fence of a block in short costs.
 SHORT_FENCE_TOKENS = 42
 _MARKS = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")
@@ -41,30 +41,22 @@ _LONGEST_NOTE = 600
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Tokens for each layer; the reserve is for the fence. What a layer leaves goes to the next."""
+    """Tokens: of the whole block, and at most of each layer; the last, earlier work, has what they leave.
 
+    The reserve is for the fence.
+    """
+
+    total: int = 2_000
+    reserve: int = 160
     working_state: int = 600
     files: int = 150
     thread: int = 400
-    learnings: int = 250
-    said_once: int = 130
+    learnings: int = 600
     function_map: int = 150
     together: int = 120
-    failures: int = 200
-    earlier: int = 440
-    reserve: int = 160
-
-    @property
-    def total(self) -> int:
-        """The whole block's; a working state lives on what the others leave."""
-        shares: dict[str, int] = asdict(self)
-        return sum(shares.values()) - self.working_state
-
-    def share(self, layer: str) -> int:
-        """Return the tokens of a layer; colleagues have a third of what earlier work has."""
-        of_team = self.earlier // 3
-        shares: dict[str, int] = {_TEAM: of_team, "earlier": self.earlier - of_team}
-        return shares[layer] if layer in shares else int(getattr(self, layer))
+    failures: int = 250
+    team: int = 150
+    earlier: int = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +122,7 @@ class ContextBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """A section: `name` is that of its share of the budget, too; at most so many of its lines go in."""
+    """A section: `name` is that of its tokens in the budget, too; at most so many of its lines go in."""
 
     name: str
     title: str
@@ -142,16 +134,10 @@ _LAYERS = (
     _Layer("files", "Files worked on most lately", layers.worked_on, 1),
     _Layer("thread", "Where the work stands", layers.thread, _STATE_LINES),
     _Layer("learnings", "Learned", layers.learnings, layers.LEARNINGS),
-    _Layer(
-        "said_once",
-        "Said once by the user: a rule, or about the work at the time",
-        layers.said_once,
-        _SAID_LINES,
-    ),
     _Layer(FUNCTION_MAP, "Functions made, and what for", layers.function_map, layers.FUNCTIONS),
     _Layer("together", "What is changed together", together.changed_with, together.LINES),
     _Layer("failures", "Fails here, and what works", failure.recurring, failure.LINES),
-    _Layer(_TEAM, shared.TITLE, shared.shared, shared.LINES),
+    _Layer("team", shared.TITLE, shared.shared, shared.LINES),
     _Layer("earlier", "Earlier work, by branch", layers.earlier, _EARLIER_LINES),
 )
 
@@ -194,20 +180,19 @@ def build(  # noqa: PLR0913  (all of them say what started)
     went_on = {row.id for row in past.sessions} if past.since else ()
     said = Said(set(shown).difference(went_on))
     sections, skipped = [], []
-    left, carried = budget.total - budget.reserve, 0
+    left = budget.total - budget.reserve
     for layer in (*_state(session_id, source), *_LAYERS):
         section = Section(layer.name, _title(layer, past))
         sections.append(section)
-        allowed = min(left, budget.share(layer.name) + carried)
+        allowed = min(left, getattr(budget, layer.name))
         told = [line.says for each in sections for line in each.lines]
         try:
             with context_rows.time_limit(LAYER_S):
                 lines = _without_told(layer.lines(replace(past, room=allowed, told=told)), project_dir)
         except DatabaseError:
             skipped.append(layer.name)
-            carried = allowed
             continue
-        carried = fill(section, lines, budget_tokens=allowed, said=said, most=layer.most)
+        fill(section, lines, budget_tokens=allowed, said=said, most=layer.most)
         left -= section.tokens
     block = assemble(
         sections, project_dir=project_dir, skipped=skipped, most_tokens=budget.total, started=started

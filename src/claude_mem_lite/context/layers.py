@@ -13,10 +13,8 @@ from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
 from claude_mem_lite.context.past import FADES, SESSIONS, Past
 from claude_mem_lite.distill.findings import findings
-from claude_mem_lite.distill.phrases import NOT, WORK
 from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said
-from claude_mem_lite.learnings.evidence import is_how, is_report
 from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import code
@@ -37,7 +35,6 @@ _MERGED = 0.4
 _UNMERGED = frozenset({"Failing", IN_FLIGHT})
 _OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open"}) | _UNMERGED
 _READ = 100  # changes looked at
-_SAID_ONCE_CHARS = 500  # of what the user said once
 _SAID_AGAIN = 2  # times: what was a candidate is told from then on
 
 
@@ -197,38 +194,6 @@ def learnings(past: Past) -> list[Line]:
         )
         for row in rows
     ]
-
-
-def said_once(past: Past) -> list[Line]:
-    """Return what the user has said once of how one works here, a line a session, the newest first.
-
-    What was said as a call was turned down goes before that. What else is about the code was of use in one
-    message, and is seldom told without the rest of it.
-    """
-    said: defaultdict[tuple[str, ...], list[Learning]] = defaultdict(list)
-    left = _SAID_ONCE_CHARS
-    rows = context_rows.said_once(past.project_dir, since=past.since, limit=_READ)
-    for row in sorted(rows, key=lambda row: bool(row.observations)):
-        if _says_how(row) and not past.gone(row.content, row.created_at):
-            left -= len(f"{row.content}; ")
-            if left < 0:
-                break
-            said[tuple(row.source_sessions)].append(row)
-    lines = (
-        past.line(
-            rows[0].id, "learning", "", "; ".join(row.content for row in rows), weight=1.0, is_users=True,
-            reason="said once", chars=_SAID_ONCE_CHARS, stands_for=[row.id for row in rows[1:]],
-        )
-        for rows in said.values()
-    )  # fmt: skip
-    return in_order(list(lines))
-
-
-def _says_how(row: Learning) -> bool:
-    """Tell whether a learning says how one works, or was said as a call was refused: that has no event."""
-    if is_report(row.content) or not (is_how(row.content) or NOT.search(row.content)):
-        return False
-    return not row.observations or WORK.search(row.content) is not None
 
 
 def _is_new(row: Learning, last: str) -> bool:

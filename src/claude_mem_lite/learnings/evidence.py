@@ -107,11 +107,6 @@ def is_how(content: str) -> bool:
     return not is_told and is_short(content) and phrases.HOW.search(content) is not None
 
 
-def is_report(content: str) -> bool:
-    """Tell whether a text says too little to say how, is a line of an output, or tells what fails."""
-    return _REPORT.match(content) is not None
-
-
 def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Callable[[str], bool]) -> int:
     if sentence.is_rule or _binds(content):
         return ACTIVE
@@ -142,7 +137,7 @@ def _is_plain(content: str) -> bool:
     rest = phrases.IN_PROJECT.sub("", content)
     if any(each.match(rest) for each in (phrases.DEED, phrases.TOLD_OF)) or is_question(rest):
         return False
-    if (is_report(rest) and not phrases.HOW.search(rest)) or (
+    if (_REPORT.match(rest) and not phrases.HOW.search(rest)) or (
         phrases.THE.match(rest) and phrases.NOT.search(rest)
     ):
         return False

@@ -129,18 +129,6 @@ def learnings(project_dir: str, *, least: float, since: str = "", limit: int) ->
     return list(rows.order_by(*order).limit(limit))
 
 
-def said_once(project_dir: str, *, since: str = "", limit: int) -> list[Learning]:
-    """Return the candidates of a project, what was said once and in no form that binds, the newest first."""
-    rows = Learning.select().where(
-        (Learning.project_dir == project_dir)
-        & learning_rows.CURRENT
-        & (Learning.confidence < learning_rows.TOLD)
-        & (Learning.times_seen == 1)
-        & (Learning.created_at > since)
-    )
-    return list(rows.order_by(Learning.created_at.desc(), Learning.pk.desc()).limit(limit))
-
-
 def about_file(project_dir: str, path: str, *, without: str) -> list[Observation]:
     """Return the observations that touched a file, looks left out, newest first."""
     phrase = path.replace('"', '""')
