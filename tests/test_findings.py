@@ -256,11 +256,13 @@ def test_what_three_sessions_met_is_told_by_how_their_calls_begin(memory: Path) 
         session(
             name, call(f"shelf exec app {what}", error="the input is not a terminal"),
             call(f"shelf exec -T app {what}"), call(f"tape {what} --now", error="there is no tape at all"),
-            call(f"reel {what} --now"),
+            call(f"reel {what} --now"), call(f"rack add && rack {what}", error="there is no label on it"),
+            call(f"rack {what} --label 1"),
         )  # fmt: skip
 
     told = builder.build("/p", session_id="new").text
 
+    assert "What worked: `rack pack -q --label 1`" in told
     assert "`shelf exec app …` failed in 3 sessions" in told
     assert "What worked: `shelf exec -T app …`" in told
     assert "`tape pack -q --now` failed in 3 sessions" in told
@@ -340,14 +342,15 @@ def test_a_cure_that_has_failed_since_gives_way(memory: Path, later: list[Captur
 
 
 def test_a_program_has_its_name_of_now(memory: Path) -> None:
-    """Where an error says that the one of then is not there."""
+    """A script of the project does, where an error says that the one of then is not there; no other does."""
     session("s1", call("shelf load", error=NOT_THERE), call("./do load"))
-    gone = call("./do pack", error="bash: ./do: No such file or directory")
+    gone = call("./do pack all.md", error="bash: ./do: No such file or directory")
     session("s2", gone, call("just pack"))
+    session("s3", call("just pack -q", error="just: there is no such recipe"), call("make pack -q"))
 
     found = {each.command: each.works for each in told_findings(findings.known("/p"))}
 
-    assert found == {"shelf load": "just load", "./do pack": "just pack"}
+    assert (found["shelf load"], found["just pack -q"]) == ("just load", "make pack -q")
 
 
 def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:

@@ -191,13 +191,14 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
 def _replaced(row: Row) -> tuple[str, str]:
     """Return the one word of a call that its error names and that is another in what worked, and that.
 
-    No option: another sub-command may know it.
+    No option, another sub-command may know it, and no program but one of the project's own: a script.
     """
     mine, its = row.command.split(), row.works.split()
-    differ = [words for words in zip(mine, its, strict=False) if words[0] != words[1]]
-    if len(mine) != len(its) or len(differ) != 1:
+    differ = [at for at, (one, other) in enumerate(zip(mine, its, strict=False)) if one != other]
+    is_program = differ == [0] and "/" in mine[0] and min(len(mine), len(its)) > 1
+    if not is_program and (len(differ) != 1 or len(mine) != len(its) or 0 in differ):
         return "", ""
-    ((old, new),) = differ
+    old, new = mine[differ[0]], its[differ[0]]
     return (old, new) if old[0] != "-" and old in _named_by(row.error) else ("", "")
 
 
@@ -273,7 +274,7 @@ def _forms(rows: Sequence[Row]) -> tuple[str, str]:
     while command and command[-1] not in works:
         command.pop()
     is_part = len(command) > 1 or command == works[-1:]
-    if len(last) <= RECURS or not is_part or works == command:
+    if len(last) <= RECURS or not is_part or works == command or len(works) == 1:
         return "", ""
     return _with_rest(command, calls), _with_rest(works, cures)
 
