@@ -22,7 +22,7 @@ from support.databases import NOW, observe, session_row
 from support.processes import wait_until
 
 from claude_mem_lite.capture import client
-from claude_mem_lite.context import blocks, text
+from claude_mem_lite.context import blocks, builder, text
 from claude_mem_lite.context.shown import ShownSessions
 from claude_mem_lite.context.touch import BUDGET_TOKENS
 from claude_mem_lite.distill.state import State
@@ -122,11 +122,16 @@ def test_the_first_prompt_is_told_where_the_work_stands_that_it_may_continue(
     def told(prompt: str) -> str:
         return blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id="me").text
 
-    first = told("Which columns has the ledger as CSV?")
+    asks = "Which columns has the ledger as CSV?"
+    first = told(asks)
 
     assert "that accounting asked for" in first
     assert [each for each in CONTINUES if each in first] == told_as
     assert "Feed" not in told("hello")
+    start = builder.build("/p", session_id="me")
+    assert "Feed" in start.text
+    context_rows.note_shown("me", {"via": "startup", "ids": [], "stated": start.stated}, at=NOW)
+    assert "Feed" not in told(asks)
 
 
 def test_what_the_file_says_is_not_told(memory: Path) -> None:

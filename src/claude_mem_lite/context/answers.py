@@ -77,7 +77,10 @@ def with_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     known = shown
     if late:
         known = replace(
-            shown, ids={*shown.ids, *late.ids, *late.also}, branches={*shown.branches, late.branch or ""}
+            shown,
+            ids={*shown.ids, *late.ids, *late.also},
+            branches={*shown.branches, late.branch or ""},
+            stated={*shown.stated, *late.stated},
         )
     block = ContextBlock("")
     branch = context_rows.branch_of(session_id)
@@ -179,6 +182,7 @@ def _note(
 ) -> dict[str, Any]:
     return {
         "via": via, "ids": block.ids, "also": block.also, "named": block.named, "parts": block.parts,
-        "tokens": block.tokens, "files": list(files), **({"causes": list(causes)} if causes else {}),
+        "tokens": block.tokens, "files": list(files), "stated": block.stated,
+        **({"causes": list(causes)} if causes else {}),
         **({"branches": [block.branch]} if block.branch else {}),
     }  # fmt: skip

@@ -80,7 +80,9 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     section = answer(asked, said=said, budget_tokens=room - kept, branch=branch)
     if meant:
         past = replace(
-            _on(meant, project_dir, without=session_id), told=[line.says for line in section.lines]
+            _on(meant, project_dir, without=session_id),
+            told=[line.says for line in section.lines],
+            known=shown.stated,
         )
         title = "Earlier work that this may continue"
         stands = _stands(past, title, layers.earlier, said=said, budget_tokens=room - section.tokens)

@@ -34,7 +34,8 @@ class Line:
     `says` is what it tells, without age and id; `stands_for` are the ids of what need not be told beside it;
     `reason` says where the value comes from; what `is_users`, in their own words, is nobody else's order.
     What `says_more` of its row than any line of another kind comes although the row was shown; what
-    `is_one_of_many` lines of a row comes beside the others of its block.
+    `is_one_of_many` lines of a row comes beside the others of its block. `stated` are marks of the statements
+    that it tells.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Line:
     is_users: bool = False
     says_more: bool = False
     is_one_of_many: bool = False
+    stated: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:

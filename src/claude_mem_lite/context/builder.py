@@ -101,6 +101,12 @@ class ContextBlock:
         lines = [line for section in self.sections for line in section.lines]
         return sorted({line.id for line in lines if line.is_one_of_many} - {*self.named, *self.also})
 
+    @property
+    def stated(self) -> list[str]:
+        """The marks of the statements that lines tell."""
+        lines = (line for section in self.sections for line in section.lines)
+        return sorted({mark for line in lines for mark in line.stated})
+
     def as_json(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the fields for an answer in JSON; `explain` adds each line, and each left out, with why."""
         found: dict[str, Any] = {

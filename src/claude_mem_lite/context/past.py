@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.text import entry, harmless, under
@@ -21,7 +22,7 @@ from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.text import estimate_tokens, one_line, relative
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from claude_mem_lite.kinds import Kind
     from claude_mem_lite.storage.models import Learning, Observation, Session
@@ -56,7 +57,8 @@ class Past:
 
     `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
     are the tokens that a layer may spend, `told` what the block says before it; `branch` is the session's if
-    it has one of its own, else "". `gone` says what of a text of a time is not so any more.
+    it has one of its own, else ""; `known` are the marks of statements that the session has been told. `gone`
+    says what of a text of a time is not so any more.
     """
 
     project_dir: str
@@ -69,6 +71,7 @@ class Past:
     room: int = 0
     branch: str = ""
     told: Sequence[str] = ()
+    known: Collection[str] = ()
 
     @property
     def recent(self) -> dict[str, int]:
@@ -187,7 +190,8 @@ class Past:
         in_order = sorted(told, key=lambda said: order[said.row_id, said.says])
         texts = without_repeated_heads((said.head, said.says) for said in in_order)
         joined = "; ".join([*(text.rstrip(".") for text in texts[:-1]), *texts[-1:]])
-        return self.said(replace(told[0], says=joined, label="", head=""), chars=len(joined))
+        line = self.said(replace(told[0], says=joined, label="", head=""), chars=len(joined))
+        return replace(line, stated=tuple(map(_mark, told)))
 
     def state(self, row: Session) -> State:
         """Return where a session stands; of one that is not told yet by what it did so far.
@@ -215,6 +219,8 @@ class Past:
 
     def worth(self, said: Said) -> float:
         """Return what a statement is worth beside one that still holds and is used (0 to 1)."""
+        if _mark(said) in self.known:
+            return 0.0
         gone = self.gone(said.says, said.at)
         return self.use(said.row_id) * (1.0 if not gone else _RENAMED if _REPLACED in gone else 0.0)
 
@@ -226,6 +232,10 @@ class Past:
         """Return what a line is still worth that was shown often and never used (0 to 1)."""
         shown, used = self.uses.get(row_id, (0, 0))
         return min(1.0, (2 * used + _SHOWINGS) / shown) if shown > _SHOWINGS else 1.0
+
+
+def _mark(said: Said) -> str:
+    return f"{crc32(said.text.encode()):08x}"
 
 
 def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:

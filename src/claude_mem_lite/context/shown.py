@@ -31,7 +31,8 @@ class Shown:
 
     `named` are those of the ids that were only named: a later block about a file may say more of them;
     `parts` are those of which a part was told: recall may tell the rest; `causes` are the failures that
-    were told of as they happened; `branches` those of which it was told where the work stands.
+    were told of as they happened; `branches` those of which it was told where the work stands; `stated` the
+    marks of statements.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -40,6 +41,7 @@ class Shown:
     files: set[str] = field(default_factory=set)
     causes: set[str] = field(default_factory=set)
     branches: set[str] = field(default_factory=set)
+    stated: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
     owed: dict[str, Any] | None = None  # the fallback of a start that has not had its whole block yet
     late: tuple[Line, ...] = ()  # the answer to the last prompt, if it came too late
@@ -61,6 +63,7 @@ class Shown:
             self.files.clear()
             self.causes.clear()
             self.branches.clear()
+            self.stated.clear()
         if is_fallback or via in SOURCES:
             self.owed = block if is_fallback else None
         ids, named = {*block.get("ids", ()), *block.get("also", ())}, set(block.get("named", ()))
@@ -73,6 +76,7 @@ class Shown:
         self.files.update(block.get("files", ()))
         self.causes.update(block.get("causes", ()))
         self.branches.update(block.get("branches", ()))
+        self.stated.update(block.get("stated", ()))
         self.tokens[str(via)] += int(block.get("tokens", 0))
 
 

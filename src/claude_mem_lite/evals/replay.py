@@ -135,7 +135,13 @@ def _offers(session: Session, past: _Past) -> tuple[dict[str, list[str]], int]:
     """Return the files that each way names before a session begins, and the tokens of its start block."""
     began, prompt = inbox.unix_time(session.began_at), _first_prompt(session)
     start = builder.build(session.project_dir, session_id=session.id, now=began, branch=session.branch)
-    shown = Shown({*start.ids, *start.also}, set(start.named), set(start.parts))
+    shown = Shown(
+        {*start.ids, *start.also},
+        set(start.named),
+        set(start.parts),
+        branches={start.branch or ""},
+        stated=set(start.stated),
+    )
     by_words = Searcher(by_meaning=False)
     recall = blocks.for_prompt(by_words, session.project_dir, prompt, session_id=session.id, shown=shown)
     in_start, in_recall = (files_named(block.text, past.known) for block in (start, recall))
