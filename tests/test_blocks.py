@@ -120,7 +120,9 @@ def test_the_first_prompt_is_told_where_the_work_stands_that_it_may_continue(
         context_rows.note_shown("me", {"via": "startup", "ids": [], "branches": [shown_on]}, at=NOW)
 
     def told(prompt: str) -> str:
-        return blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id="me").text
+        block = blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id="me")
+        assert block.branch is None  # where it stands is told when the session comes to it
+        return block.text
 
     asks = "Which columns has the ledger as CSV?"
     first = told(asks)

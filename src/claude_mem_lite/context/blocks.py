@@ -89,7 +89,7 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
         room -= stands.tokens
     fill(section, shown.late, budget_tokens=room - section.tokens, said=said)
     block = assemble([stands, failed, section], most_tokens=most, started=started)
-    return replace(block, branch=(meant or branch) if stands.lines else None)
+    return replace(block, branch=branch if stands.lines and not meant else None)
 
 
 def _meant(asked: Asked, *, without: str, shown: Shown) -> str:
