@@ -110,8 +110,8 @@ def _meant(asked: Asked, *, without: str, shown: Shown) -> str:
 def _on(branch: str, project_dir: str, *, without: str) -> Past:
     """Return what the sessions on a branch did, but for one."""
     rows = context_rows.sessions(project_dir, without=without, branch=branch, limit=SESSIONS)
-    gone = Superseded(project_dir, branch=branch)
-    return Past(project_dir, time.time(), rows, gone=gone, branch=branch)
+    past = Past(project_dir, time.time(), rows, branch=branch)
+    return replace(past, gone=Superseded(project_dir, branch=branch)) if rows else past
 
 
 def _stands(
