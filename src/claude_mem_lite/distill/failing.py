@@ -57,12 +57,6 @@ _RULE = re.compile(
     r"\((?P<round>[a-z][\w/-]{2,})\)$|\[(?P<square>[\w@/-]{3,})\]$|\s{2,}(?P<last>@?[a-z][\w-]*(?:/[\w-]+)*)$"
     r"|\b(?P<code>[A-Z]{1,6}\d{3,5})\b"
 )
-# What a test says that failed, where its runner's own words are cut off.
-_ASSERTS = re.compile(
-    r"\bassert(?:ion)?\b|\bexpect\w*\b.*\b(?:but was|actual|received|to (?:be|equal)|failed)\b|\(\d+ ?ms\)$"
-    r"|\d+ tests? \|",
-    re.IGNORECASE,
-)
 _STAMP = re.compile(r"^(?:\[?\d{4}-\d\d-\d\d[T ][^\s\]]+\]?\s+)?(?:Caused by: )?")  # before a line of a log
 _PASTED_LINES = 200
 _MARK = re.compile(r"//|#|/\*|--|<!--|;;?")
@@ -299,9 +293,8 @@ def error_of(capture: Capture) -> Error | None:
         return Error(says, name or _signature(says), name, is_about_code=True)
     line = bash.error_line(steps, output) or last_line(output)
     found = _error(line, capture, is_look=only_looks)
-    is_of_tests = _ASSERTS.search(line) is not None
     told = in_line(capture, f"{line} {below(line, output)}".strip())  # for its signature the line is enough
-    return found and found._replace(line=told, is_about_code=is_of_tests, is_of_tests=is_of_tests)
+    return found and found._replace(line=told)
 
 
 def signatures_in(text: str) -> set[str]:
