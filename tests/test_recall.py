@@ -280,17 +280,16 @@ def test_later_prompts_get_what_is_near_the_best(pond: Path, monkeypatch: pytest
     assert len(ask(OTTERS, is_first=True).lines) > len(ask(OTTERS, is_first=False).lines) == 1
 
 
-def test_what_was_said_goes_before_calls_that_are_far_behind(
-    pond: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Reports and prompts, however the ranking has them."""
+def test_calls_answer_questions_only(pond: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a task what was said is told; a call whose id the prompt gives, always."""
     monkeypatch.setattr("claude_mem_lite.context.recall.THRESHOLD", 0.0)
-    remember("bbbbbbbb", "Otters in town", "The otters went to town.", tool_name="Bash")
-    remember(
-        "cccccccc", "Walked", "On that day some of all the otters went for a long walk.", tool_name="Stop"
-    )
+    remember("bbbbbbbb", "Otters in town", "The otters refuse the pond's water.", tool_name="Bash")
+    remember("cccccccc", "Walked", "Otters refuse the pond's water, it is too warm.", tool_name="Stop")
+    task = "let the otters refuse the pond's water"
 
-    assert [line.id for line in ask(OTTERS).lines] == ["aaaaaaaa11", "cccccccc", "bbbbbbbb"]
+    assert {"bbbbbbbb", "cccccccc"} <= {line.id for line in ask(OTTERS).lines}
+    assert [line.id for line in ask(task).lines] == ["cccccccc"]
+    assert "bbbbbbbb" in {line.id for line in ask("bbbbbbbb").lines}
 
 
 def test_rows_and_prompts_cannot_leave_the_block(pond: Path) -> None:

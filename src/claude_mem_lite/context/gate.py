@@ -83,6 +83,11 @@ def certainty(  # noqa: PLR0913  (as above)
     return 1 / (1 + exp(-base - sum(weight * value for weight, value in zip(weights, judged, strict=True))))
 
 
+def asks(prompt: str) -> bool:
+    """Tell whether a prompt has a question mark, or a question word near its beginning."""
+    return has_question_mark(prompt) or bool(_QUESTION.search(prompt[:_READ]))
+
+
 def has_question_mark(text: str) -> bool:
     """Tell whether a text asks something."""
     return bool(_MARK.search(text))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context import shared
 from claude_mem_lite.context.budget import LeftOut, Line, Section, added, vet
 from claude_mem_lite.context.excerpt import excerpt, lemmas, reported
-from claude_mem_lite.context.gate import certainty, has_question_mark
+from claude_mem_lite.context.gate import asks, certainty, has_question_mark
 from claude_mem_lite.context.past import USERS, Past, asked_in
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.superseded import Superseded
@@ -64,7 +64,7 @@ _FILLED = 300  # tokens; a smaller block has no room for what is far behind
 SAME_THING, NEARLY = 0.7, 0.75
 # What a command printed tells how things were: after so many sessions it is left to search.
 OUTPUT_SESSIONS = 10
-# What was said; all else are calls.
+# What was said. All else are calls: they answer questions, and say nothing to somebody who gives a task.
 _WORDS = REPORTS | USERS | {"ExitPlanMode"}
 _A_ROW = 0.5  # of the rows that have a word, as a sample says it
 _BARE_CHARS = 100  # of a report that may state nothing: "Done."
@@ -153,6 +153,11 @@ class Asked:
     certain: float
     is_first: bool
     aged_at: str
+
+    @property
+    def is_question(self) -> bool:
+        """Whether the prompt asks something."""
+        return asks(self.text)
 
     @property
     def sessions(self) -> list[str]:
@@ -255,9 +260,6 @@ def _observed(asked: Asked, said: Said, budget_tokens: int) -> Iterator[tuple[Li
     silent = f"certainty {asked.certain:.2f} is below {THRESHOLD}" if asked.certain < THRESHOLD else ""
     best = max((hit.score for hit, _ in answers), default=0.0)
     is_filled = asked.is_first and budget_tokens >= _FILLED
-    # What was said goes before calls that are far behind.
-    far = FAR_BEHIND[asked.found.search_type] * best
-    hits.sort(key=lambda each: each[0].score < far and _is_call(each[0].row))
     told, tokens = 0, 0
     for hit, has in hits:
         objection = _why_not(hit, asked, 0.0 if is_filled else best, silent)
@@ -268,10 +270,6 @@ def _observed(asked: Asked, said: Said, budget_tokens: int) -> Iterator[tuple[Li
         yield line, objection, hit.row.created_at
         told += not objection
         tokens += 0 if objection or said.has(line.id) else line.tokens
-
-
-def _is_call(row: Row) -> bool:
-    return row.kind == "observation" and row.tool_name not in _WORDS
 
 
 def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
@@ -301,15 +299,22 @@ def _why_not(hit: Hit, asked: Asked, best: float, silent: str) -> str:
         return "the prompt says it"
     if silent:
         return silent
+    if hit.row.kind == "observation" and (objection := _why_no_call(hit, asked)):
+        return objection
     if hit.row.tool_name in REPORTS:
         report, _ = without_reason(hit.row.summary)
         if len(report) < _BARE_CHARS and not statements(report):
             return "it states nothing"
-    if hit.row.tool_name == "Bash" and hit.row.created_at < asked.aged_at:
-        return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
     if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
+
+
+def _why_no_call(hit: Hit, asked: Asked) -> str:
+    if hit.row.tool_name == "Bash" and hit.row.created_at < asked.aged_at:
+        return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
+    is_call = hit.why and hit.row.tool_name not in _WORDS
+    return "a call, and nothing is asked" if is_call and not asked.is_question else ""
 
 
 def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int) -> Line:
