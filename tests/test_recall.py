@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import cases
-from support.databases import NOW, function_row, observation_row, session_row, work_off
+from support.databases import NOW, function_row, learning_row, observation_row, session_row, work_off
 from support.recorded import DATA, restore
 
 from claude_mem_lite.capture import inbox
@@ -290,6 +290,15 @@ def test_calls_answer_questions_only(pond: Path, monkeypatch: pytest.MonkeyPatch
     assert {"bbbbbbbb", "cccccccc"} <= {line.id for line in ask(OTTERS).lines}
     assert [line.id for line in ask(task).lines] == ["cccccccc"]
     assert "bbbbbbbb" in {line.id for line in ask("bbbbbbbb").lines}
+
+
+def test_a_candidate_is_no_answer(pond: Path) -> None:
+    """What was said once stands in the prompt that said it."""
+    learning_row("rule", "Otters refuse the pond's water while there is oil in the pump", confidence=0.5)
+    assert "rule" in {line.id for line in ask(OTTERS).lines}
+
+    models.Learning.update(confidence=0.4).execute()
+    assert "rule" not in {line.id for line in ask(OTTERS).lines}
 
 
 def test_rows_and_prompts_cannot_leave_the_block(pond: Path) -> None:

@@ -297,8 +297,8 @@ def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
 def _why_not(hit: Hit, asked: Asked, best: float, silent: str) -> str:
     if hit.row.id in asked.echoes:
         return "the prompt says it"
-    if silent:
-        return silent
+    if silent or (hit.why and hit.row.is_candidate):
+        return silent or "a candidate, no rule"
     if hit.row.kind == "observation" and (objection := _why_no_call(hit, asked)):
         return objection
     if hit.row.tool_name in REPORTS:

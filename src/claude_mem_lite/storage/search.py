@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _NEWEST = 5_000  # rows that are looked through
+_CANDIDATE = " (a candidate, no rule)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class Row:
     session_id: str
     tool_name: str
     created_at: str
+
+    @property
+    def is_candidate(self) -> bool:
+        """Whether it is a learning that is no rule yet."""
+        return self.kind == "learning" and self.summary.endswith(_CANDIDATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,7 @@ _SOURCES: dict[Kind, _Source] = {
         weights="1.0",
         title="t.category",
         summary="t.content || CASE t.stale WHEN '' THEN '' ELSE ' (may be outdated: ' || t.stale || ')' END"
-        " || CASE WHEN t.confidence < 0.5 THEN ' (a candidate, no rule)' ELSE '' END",
+        f" || CASE WHEN t.confidence < 0.5 THEN '{_CANDIDATE}' ELSE '' END",
         files="(SELECT json_group_array(DISTINCT json_extract(value, '$.file')) FROM json_each(t.code))",
         session_id="json_extract(t.source_sessions, '$[#-1]')",
         at="t.updated_at",
