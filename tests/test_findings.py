@@ -645,6 +645,18 @@ def test_what_worked_without_its_beginning_is_told_so(memory: Path) -> None:
     assert found.says.endswith("What worked: the same without `cd lib &&`, where the shell stood already")
 
 
+@pytest.mark.parametrize("instead", ["sed -i s/a/b/ load.sh", "git commit --no-verify -m 'Load more'"])
+def test_steps_that_went_well_and_skipped_checks_are_no_cure(memory: Path, instead: str) -> None:
+    """What failed is told, nothing as what worked."""
+    fails = "sed -i s/a/b/ load.sh && git commit -m 'Load more'"
+    for name in ("s1", "s2"):
+        session(name, call(fails, error="commit-msg: the subject has no ticket"), call(instead))
+
+    (found,) = told_findings(findings.known("/p"))
+
+    assert found.says.endswith("“commit-msg: the subject has no ticket”.")
+
+
 REJECTED = call(
     "git push origin main", error="error: remote rejected: pre-push hook declined without a ticket in it"
 )

@@ -22,6 +22,7 @@ _RULES = 6
 _PROGRAM, _NAMED, _VARIABLE = re.compile(r"[\w.+-]+"), re.compile(r"[^\s'\"`,;()]+"), re.compile(r"\w+=")
 # Calls of several sessions are told by how most of them begin: of so many, the last.
 _LAST, _MOST = 5, 0.8
+_SKIPS = "--no-verify"
 _TELLING = 6  # letters of a word by which two calls are akin
 # What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
 _BY_CD = re.compile(r"\bcd\b\W")
@@ -298,8 +299,14 @@ def _begin(calls: Sequence[str]) -> list[str]:
 
 
 def _cure(row: Row) -> str:
-    """Return what worked, if it is akin to what failed: by half of its words, a program, or the error."""
-    return row.works if row.rule or _is_akin(row.command, row.works, row.error) else ""
+    """Return what worked, if it is akin to what failed: by half of its words, a program, or the error.
+
+    Steps of the call itself cure nothing if the last is not among them: that failed. Nor does what skips a check.
+    """
+    given = {step.words for step in steps(row.command)[:-1]}
+    is_less = all(step.words in given for step in steps(row.works)) or _SKIPS in row.works.split()
+    is_cure = row.rule or (not is_less and _is_akin(row.command, row.works, row.error))
+    return row.works if is_cure else ""
 
 
 def _is_akin(command: str, works: str, error: str) -> bool:
