@@ -645,10 +645,16 @@ def test_what_worked_without_its_beginning_is_told_so(memory: Path) -> None:
     assert found.says.endswith("What worked: the same without `cd lib &&`, where the shell stood already")
 
 
-@pytest.mark.parametrize("instead", ["sed -i s/a/b/ load.sh", "git commit --no-verify -m 'Load more'"])
-def test_steps_that_went_well_and_skipped_checks_are_no_cure(memory: Path, instead: str) -> None:
+@pytest.mark.parametrize(
+    ("first", "instead"),
+    [
+        ("sed -i s/a/b/ load.sh", "sed -i s/a/b/ load.sh"),
+        ("git add -A", "git commit --no-verify -m 'Load more'"),
+    ],
+)
+def test_steps_that_went_well_and_skipped_checks_are_no_cure(memory: Path, first: str, instead: str) -> None:
     """What failed is told, nothing as what worked."""
-    fails = "sed -i s/a/b/ load.sh && git commit -m 'Load more'"
+    fails = f"{first} && git commit -m 'Load more'"
     for name in ("s1", "s2"):
         session(name, call(fails, error="commit-msg: the subject has no ticket"), call(instead))
 

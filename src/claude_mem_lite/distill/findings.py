@@ -301,7 +301,7 @@ def _begin(calls: Sequence[str]) -> list[str]:
 def _cure(row: Row) -> str:
     """Return what worked, if it is akin to what failed: by half of its words, a program, or the error.
 
-    Steps of the call itself cure nothing if the last is not among them: that failed. Nor does what skips a check.
+    Steps of the call itself cure nothing without the last, which failed; nor does what skips a check.
     """
     given = {step.words for step in steps(row.command)[:-1]}
     is_less = all(step.words in given for step in steps(row.works)) or _SKIPS in row.works.split()
