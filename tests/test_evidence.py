@@ -56,6 +56,7 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
         ("test first!! I said that before", "test first"),
         ("no footer in commits. I already told you", "no footer in commits"),
         ("I told you before", ""),
+        ("no second try to hide a fault. ever", "no second try to hide a fault"),
         ("open the MR. always as draft, I undraft them myself", "always as draft, I undraft them myself"),
         ("eso, no force unwrap en el código, nunca", "no force unwrap en el código, nunca"),
         ("ありがとう", ""),
@@ -98,6 +99,9 @@ def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how
     assert signs("avoid shop_cart in handlers", is_refusal=True, is_known=nobody)[0][1] == CANDIDATE
     assert signs("avoid shop_cart in handlers", is_refusal=True)[0][1] == ACTIVE
     assert signs("why not use the helper?", is_refusal=True) == []
+    # "No" and a refusal are one sign, and what is told of a thing says not how.
+    assert signs("nein, die Tests laufen gegen Postgres", is_refusal=True)[0][1] == CANDIDATE
+    assert signs("das Regal hängt gerade nicht", is_refusal=True)[0][1] == CANDIDATE
 
 
 def test_practice_and_corrections_are_evidence() -> None:

@@ -33,7 +33,11 @@ FROM_NOW_ON = _any_of(
     "désormais,dorénavant,à partir de maintenant,à partir d'aujourd'hui,à l'avenir,"
     "de ahora en adelante,a partir de (?:ahora|hoy|hoje),en adelante,de agora em diante,a partir de agora,daqui (?:para a|pra) frente,"
     "d'ora in poi,da ora in poi,d'ora in avanti,vanaf nu,voortaan,od teraz,odtąd,отныне,впредь,с этого момента,"
-    "bundan sonra",
+    "bundan sonra,"
+    "i (?:always|never) (?:want|need|like|prefer),ich (?:will|möchte) immer,je veux toujours,siempre quiero,quero sempre,voglio sempre,ik wil altijd,zawsze chcę,"
+    "not (?:just|only) (?:now|today|this (?:time|once)),nicht nur (?:jetzt|heute|diesmal),pas (?:seulement|que) (?:maintenant|aujourd'hui|cette fois),"
+    "no solo (?:ahora|hoy|esta vez),não (?:só|apenas) (?:agora|hoje|desta vez),non solo (?:ora|adesso|oggi|stavolta),niet alleen (?:nu|vandaag|deze keer),"
+    "nie tylko (?:teraz|dziś|tym razem)",
     "用(?:中文|英文|英语|英語|日语|日語)(?:回答|回复|回復)|日本語で(?:答え|回答|返)|从现在开始|從現在開始|从今以后|今后|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
@@ -66,7 +70,7 @@ LIKE_THAT = _any_of(
 # Who is told of then: a thing, or the speaker alone, or as little as can be (`THE`: one thing that is there).
 TOLD_OF = _any_of(
     "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,c'est,je,eso,esto,yo,"
-    "isso,isto,eu,ele,ela,questo,io,het,dat,ik,to,ja,это,он,она,они,я,o",
+    "isso,isto,é,eu,ele,ela,questo,è,io,het,dat,ik,to,ja,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
 )
@@ -222,7 +226,7 @@ ONCE = _any_of(
 # It is for the moment, unless it tells how things are done by now.
 NOW = _any_of(
     "now,jetzt,maintenant,ahora,agora,adesso,nu,teraz,сейчас,теперь,şimdi",
-    "现在|現在|지금",
+    "现在|現在|지금|今(?![后後])",
     start=r"(?<![\w.])",  # no part of a name: DateTime.Now
 )
 # It points at what lies before both: at what nothing in the sentence has named, where it stands early.

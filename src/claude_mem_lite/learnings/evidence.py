@@ -69,10 +69,12 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     for sentence in sentences(text):
         content, said_before = without_lead(f"{sentence.prefix}{sentence.text}"), before
         before = ""
-        if sentence.asks or not is_short(content) or _is_for_once(content):
+        if sentence.asks or _is_for_once(content):
             continue
         if said_before and _binds_what_it_follows(content):
             found[said_before.casefold()] = Stated(said_before, ACTIVE)
+            continue
+        if not is_short(content):
             continue
         before = content
         signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
@@ -117,12 +119,12 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
         signs = ACTIVE
     else:
         ought, denies = phrases.OUGHT.search(rest), phrases.DENIES.match(rest)
-        signs = is_refusal + (rest != content) + (ought is not None) + (denies is not None)
+        signs = (is_refusal or denies is not None) + (rest != content) + (ought is not None)
         if not any(each.match(content) for each in (phrases.TOLD_OF, phrases.THE)):
             rest, times = phrases.ALWAYS.subn("", rest)
             signs += times  # later in a sentence "always" may tell of what happens
         rest = rest.replace(ought[0], "", 1) if ought else rest
-        signs += phrases.HOW.search(rest) is not None if signs else is_how(rest)
+        signs += phrases.HOW.search(rest) is not None if signs > is_refusal else is_how(rest)
     return min(ACTIVE if all(map(is_known, _NAME.findall(content))) else CANDIDATE, signs)
 
 
@@ -185,8 +187,10 @@ def _binds_what_it_follows(content: str) -> bool:
     points = (phrases.LIKE_THAT, phrases.POINTS, phrases.POINTS_BACK)
     for each in (phrases.FROM_NOW_ON, phrases.ALWAYS, *points):
         rest = each.sub("", rest)
-    if terms(rest) or phrases.NOT.search(clause):
+    if terms(rest) or (phrases.NOT.search(clause) and not phrases.ALWAYS.fullmatch(clause)):
         return False
+    if phrases.ALWAYS.fullmatch(clause):
+        return True
     if phrases.FROM_NOW_ON.search(clause):
         return any(each.search(clause) for each in points)
     is_told = phrases.TOLD_OF.match(clause) is not None
