@@ -280,6 +280,30 @@ def test_later_prompts_get_what_is_near_the_best(pond: Path, monkeypatch: pytest
     assert len(ask(OTTERS, is_first=True).lines) > len(ask(OTTERS, is_first=False).lines) == 1
 
 
+@pytest.mark.parametrize(
+    ("certain", "told"),
+    [
+        (0.3, set()),
+        (0.4, {"later question"}),
+        (0.55, {"first", "later question"}),
+        (0.65, {"first", "later question", "later task"}),
+    ],
+)
+def test_later_questions_are_answered_rather_than_tasks(
+    pond: Path, monkeypatch: pytest.MonkeyPatch, certain: float, told: set[str]
+) -> None:
+    """Where the gate is as sure; the threshold of a first prompt is between theirs."""
+    monkeypatch.setattr("claude_mem_lite.context.recall.certainty", lambda *_, **__: certain)
+    remember("cccccccc", "Walked", "Otters refuse the pond's water, it is too warm.", tool_name="Stop")
+    asked = {
+        "first": ask(OTTERS),
+        "later question": ask(OTTERS, is_first=False),
+        "later task": ask("let the otters not refuse the pond's water", is_first=False),
+    }
+
+    assert {name for name, section in asked.items() if section.lines} == told
+
+
 def test_calls_answer_questions_only(pond: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a task what was said is told; a call whose id the prompt gives, always."""
     monkeypatch.setattr("claude_mem_lite.context.recall.THRESHOLD", 0.0)

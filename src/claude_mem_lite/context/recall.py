@@ -56,6 +56,8 @@ REPORTS = frozenset({"Stop", "PostCompact"})
 
 # A prompt that memory rather has nothing on than something recalls nothing.
 THRESHOLD = 0.5
+# Once something was recalled, a question needs memory rather than the gate thinks, a task (False) less.
+_LATER = {True: -0.15, False: 0.1}
 # A row that scores less than this share of the best says little of what the prompt asks for. The first prompt
 # that memory has something on gets all there is room for.
 FAR_BEHIND = {"hybrid": 0.75, "fts": 0.6}
@@ -139,8 +141,9 @@ class Asked:
     """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement.
 
     `echoes` are ids of rows that say the prompt. Such a row matches best of all, and says nothing of whether
-    memory has an answer. `is_first` says that nothing was recalled in the session before; `now` is in Unix
-    seconds.
+    memory has an answer. `is_first` says that nothing was recalled in the session before, `is_question` that
+    the prompt asks something; `now` is in Unix seconds, and what commands printed before `aged_at` (UTC text)
+    is old.
     """
 
     text: str
@@ -152,18 +155,20 @@ class Asked:
     echoes: frozenset[str]
     certain: float
     is_first: bool
+    is_question: bool
     aged_at: str
 
     @property
-    def is_question(self) -> bool:
-        """Whether the prompt asks something."""
-        return asks(self.text)
+    def silence(self) -> str:
+        """Why nothing is told, "" if the gate is open."""
+        least = THRESHOLD + (0.0 if self.is_first else _LATER[self.is_question])
+        return f"certainty {self.certain:.2f} is below {least:.2f}" if self.certain < least else ""
 
     @property
     def sessions(self) -> list[str]:
         """Those of the best rows, each as often as it has one; none if the gate is closed."""
         rows = [hit.row for hit in self.found.hits if hit.row.id not in self.echoes]
-        return [row.session_id for row in rows[:BEST]] if self.certain >= THRESHOLD else []
+        return [] if self.silence else [row.session_id for row in rows[:BEST]]
 
     def has(self, row: Row) -> set[str]:
         """Return the lemmas of the prompt that a row has."""
@@ -212,8 +217,19 @@ def ask(  # noqa: PLR0913  (as above)
         is_first=is_first,
     )
     answers = replace(found, hits=_with_reports(found.hits)[:ROWS])
-    aged_at = began(project_dir, sessions_ago=OUTPUT_SESSIONS)
-    return Asked(text, project_dir, now, query, weights, answers, echoes, certain, is_first, aged_at)
+    return Asked(
+        text=text,
+        project_dir=project_dir,
+        now=now,
+        query=query,
+        weights=weights,
+        found=answers,
+        echoes=echoes,
+        certain=certain,
+        is_first=is_first,
+        is_question=asks(text),
+        aged_at=began(project_dir, sessions_ago=OUTPUT_SESSIONS),
+    )
 
 
 def _with_reports(hits: Sequence[Hit]) -> list[Hit]:
@@ -257,12 +273,11 @@ def _observed(asked: Asked, said: Said, budget_tokens: int) -> Iterator[tuple[Li
     """Yield the line of each hit with what speaks against it, "" if nothing does, and with its time."""
     hits = _newer_first(asked)
     answers = [(hit, has) for hit, has in hits if hit.row.id not in asked.echoes]
-    silent = f"certainty {asked.certain:.2f} is below {THRESHOLD}" if asked.certain < THRESHOLD else ""
     best = max((hit.score for hit, _ in answers), default=0.0)
     is_filled = asked.is_first and budget_tokens >= _FILLED
     told, tokens = 0, 0
     for hit, has in hits:
-        objection = _why_not(hit, asked, 0.0 if is_filled else best, silent)
+        objection = _why_not(hit, asked, 0.0 if is_filled else best)
         if not objection and tokens > ENOUGH * budget_tokens:
             objection = "no room"
         chars = 0 if objection else LINE_CHARS if told < WIDE_LINES else SHORT_CHARS
@@ -294,11 +309,11 @@ def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
     return placed
 
 
-def _why_not(hit: Hit, asked: Asked, best: float, silent: str) -> str:
+def _why_not(hit: Hit, asked: Asked, best: float) -> str:
     if hit.row.id in asked.echoes:
         return "the prompt says it"
-    if silent or (hit.why and hit.row.is_candidate):
-        return silent or "a candidate, no rule"
+    if asked.silence or (hit.why and hit.row.is_candidate):
+        return asked.silence or "a candidate, no rule"
     if hit.row.kind == "observation" and (objection := _why_no_call(hit, asked)):
         return objection
     if hit.row.tool_name in REPORTS:
