@@ -33,11 +33,13 @@ _ROWS = 170
 # How a prompt begins says what it wants.
 _READ = 400
 _MARK = re.compile("[?\uff1f]")
-# Question words in ten languages.
+# Question words in eighteen languages.
 _QUESTION = re.compile(
     r"\b(?:what|which|why|where|how|who|when|whose|was|warum|wieso|wohin|woher|wo|wie|wer|wann|welche\w*|quoi"
     r"|quel\w*|où|pourquoi|comment|combien|qu[ée]|cu[aá]l\w*|d[oó]nde|c[oó]mo|qui[eé]n|cosa|perch[eé]|dove"
-    r"|quale|chi|qual|quais|onde|quem|что|почему|где|как|кто|когда|какой)\b"
+    r"|quale|chi|qual|quais|onde|quem|waarom|wat|waar|hoe|welke|wanneer|dlaczego|czemu|gdzie|kiedy|kt[óo]r\w*"
+    r"|varför|vad|hur|vilk\w+|hvorfor|hvad?|hvordan|hvilk\w+|proč|kde|kdy|miksi|miten|neden|nas\u0131l|nerede"
+    r"|чому|де|хто|коли|який|что|почему|где|как|кто|когда|какой)\b"
     r"|什么|为什么|哪|怎么|谁|吗|何|なぜ|どこ|どう|誰|いつ",
     re.IGNORECASE,
 )

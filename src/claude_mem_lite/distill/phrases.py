@@ -1,4 +1,4 @@
-"""Phrases that show how a sentence is meant, in a dozen languages: one table, a row a kind.
+"""Phrases that show how a sentence is meant, in some twenty languages: one table, a row a kind.
 
 A row is one pattern for all languages, because a prompt mixes them. Latin and Cyrillic words are matched as
 whole words, the others wherever they stand.
@@ -35,10 +35,15 @@ FROM_NOW_ON = _any_of(
     "d'ora in poi,da ora in poi,d'ora in avanti,vanaf nu,voortaan,od teraz,odtąd,отныне,впредь,с этого момента,"
     "bundan sonra,"
     "i (?:always|never) (?:want|need|like|prefer),ich (?:will|möchte) immer,je veux toujours,siempre quiero,quero sempre,voglio sempre,ik wil altijd,zawsze chcę,"
+    "and nowhere else,und (?:sonst nirgend\\w*|nirgend\\w* sonst),et nulle part ailleurs,y en ningún otro (?:sitio|lado|lugar),e em mais nenhum lugar,"
+    "e da nessun'altra parte,en nergens anders,i nigdzie indziej,och ingen annanstans,и больше нигде,"
     "not (?:just|only) (?:now|today|this (?:time|once)),nicht nur (?:jetzt|heute|diesmal),pas (?:seulement|que) (?:maintenant|aujourd'hui|cette fois),"
     "no solo (?:ahora|hoy|esta vez),não (?:só|apenas) (?:agora|hoje|desta vez),non solo (?:ora|adesso|oggi|stavolta),niet alleen (?:nu|vandaag|deze keer),"
-    "nie tylko (?:teraz|dziś|tym razem)",
-    "用(?:中文|英文|英语|英語|日语|日語)(?:回答|回复|回復)|日本語で(?:答え|回答|返)|从现在开始|從現在開始|从今以后|今后|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
+    "nie tylko (?:teraz|dziś|tym razem),"
+    "från och med nu,från nu,hädanefter,framöver,i fortsättningen,som alltid,inte bara (?:nu|idag|i dag),fra nu af,fremover,som altid,"
+    "fra nå av,heretter,tästä lähtien,jatkossa,kuten aina,od teď,odteď,odteraz,jako vždy,відтепер,надалі,як завжди,"
+    "de acum (?:înainte|încolo),ca întotdeauna,mostantól,mint mindig,από εδώ και πέρα",
+    "用(?:中文|英文|英语|英語|日语|日語)(?:回答|回复|回復)|日本語で(?:答え|回答|返)|从现在开始|從現在開始|从今以后|今后|(?:^|[,，]\\s*)以后(?!再|有空)|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(
@@ -50,8 +55,11 @@ ALWAYS = _any_of(
     r"immer,niemals,nie(?!\s+\w*(?:j|ć|my|cie|rób)(?!\w)),stets,merk dir,denk (?:daran|dran),vergiss nicht,"
     "toujours,jamais,n'oublie(?:z)? pas,souviens-toi,rappelle-toi,siempre,nunca,jamás,recuerda,no olvides,"
     r"sempre,mai(?=\s),jamais,lembre(?:-se)?,não (?:se )?esqueça,ricorda(?:ti)?,non dimenticare,altijd,nooit,onthoud,"
+    "alltid,aldrig,altid,aldri,(?:nästa|næste|neste) gang,kom ihåg,husk,glöm inte,glem ikke,(?:varje|hver) gang du,aina,(?:ei|älä) koskaan,"
+    "ensi kerralla,muista,vždy(?:cky)?,nikdy,příště,pamatuj,nezapomeň,завжди,ніколи,наступного разу,не забувай,"
+    "întotdeauna,mereu,niciodată,data viitoare,nu uita,mindig,soha,legközelebb,ne felejtsd,πάντα,ποτέ,"
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
-    "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
+    "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|一律|毎回|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
 # What is always so and is no rule: "always the same error", "immer dieser Fehler".
 SAME = _any_of(
@@ -70,7 +78,7 @@ LIKE_THAT = _any_of(
 # Who is told of then: a thing, or the speaker alone, or as little as can be (`THE`: one thing that is there).
 TOLD_OF = _any_of(
     "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,c'est,je,eso,esto,yo,"
-    "isso,isto,é,eu,ele,ela,questo,è,io,het,dat,ik,to,ja,это,он,она,они,я,o",
+    "isso,isto,é,eu,ele,ela,questo,è,io,het,dat,ik,to,ja,det,den,han,hon,hun,jag,jeg,já,ez,az,це,він,вона,вони,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
 )
@@ -87,6 +95,8 @@ OURS = _any_of(
     "(?:usamos|utilizamos|queremos|preferimos|evitamos),"
     "(?:usiamo|utilizziamo|vogliamo|preferiamo|evitiamo),"
     "(?:wij|we) (?:gebruiken|willen|doen|hebben geen),(?:używamy|chcemy|wolimy|unikamy),"
+    "vi (?:använder|bruger|bruker|vill|vil|undviker|kör|skriver|har (?:inga?|inget|ingen|ikke)),(?:käytämme|emme|haluamme),"
+    "(?:ne)?používáme,chceme,ми (?:не|використовуємо|хочемо|завжди),nu folosim,folosim,vrem,"
     "мы (?:не|используем|хотим|всегда|предпочитаем),kullanıyoruz,kullanmıyoruz,istiyoruz",
     "我们(?:不|都|只|用|使用|从不)|我們(?:不|都|只|用|使用|從不)|私たちは|うちでは|当社では|우리는",
     start=_WE,
@@ -103,6 +113,7 @@ IN_PROJECT = _any_of(
     r"(?:in|for|on) (?:this|our) (?:\w+ )?(?:project|repo|repository|code ?base|code|team|package|crate|app),(?:in|around) here,"
     "in (?:diesem|unserem) (?:projekt|repo|code),dans (?:ce|notre) (?:projet|dépôt|code),"
     "en (?:este|nuestro) (?:proyecto|repo),(?:neste|no nosso) (?:projeto|repo),in questo (?:progetto|repo),"
+    "i (?:det här|vårt|dette|vores) (?:projektet?|prosjektet?|repot?),v tomto (?:projektu|repu),[ув] цьому про[єе]кті,"
     "in (?:dit|ons) (?:project|repo),w tym (?:projekcie|repo),в этом (?:проекте|репозитории),bu projede",
     "(?:在)?(?:这个|这|我们的|這個)(?:项目|專案|仓库)[里中裡]?|このプロジェクトでは|このリポジトリでは|이 프로젝트",
 )
@@ -111,10 +122,11 @@ SAID_BEFORE = _any_of(
     "(?:as|like) i said,i (?:already )?(?:said|told you)(?: (?:that|this|it|so))?(?: (?:before|already|twice))?,again(?=[:,]),for the (?:second|third|last) time,"
     "wie gesagt,ich (?:habe|hab) (?:doch |dir |schon )*gesagt,nochmals?(?=[:,]),comme je l'ai dit,je (?:t'ai|l'ai) "
     "dit,je répète,como (?:ya )?(?:te )?dije,ya (?:te )?(?:lo )?dije,como eu disse,já (?:te )?disse,come ho (?:già )?detto,"
+    "som (?:jag |jeg )?(?:sagt|sa|sade|sagde),jak jsem (?:už )?(?:říkal|řekl)a?,як я (?:вже )?(?:каза|говори)(?:в|ла),kuten sanoin,"
     "te l'ho (?:già )?detto,zoals (?:ik )?(?:al )?(?:zei|gezegd),jak mówiłem,już mówiłem,как я (?:уже )?(?:сказал|говорил)а?,"
     "я (?:же |уже )?говорила?,söyledim",
     "我说过|我說過|我说了|刚才说了|言ったように|言った通り|さっきも言|말했듯이|말했잖아",
-    start=r"^(?:(?:no|nein|non|não|nee|nie|нет)\W+)?",
+    start=r"^(?:(?:no|nein|non|não|nee|nie|нет|nej|nei|ei|ne|ні)\W+)?",
 )
 # It was meant so.
 ON_PURPOSE = _any_of(
@@ -125,7 +137,7 @@ ON_PURPOSE = _any_of(
 )
 # It contradicts what was just done or said.
 DENIES = _any_of(
-    r"(?:no|nope|nein|non|não|nee|nie|нет|hayır)(?=\s*(?:[.:!;\x2c\uff0c\u3001]|[–—-]\s|$)|\s+(?:i|we|you|the)\b),wrong,incorrect,not quite,"
+    r"(?:no|nope|nein|non|não|nee|nie|нет|hayır|nej|nei|ei|ne|ні)(?=\s*(?:[.:!;\x2c\uff0c\u3001]|[–—-]\s|$)|\s+(?:i|we|you|the)\b),wrong,incorrect,not quite,"
     "(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|correct|true|what)),"
     "falsch,das (?:ist falsch|stimmt nicht),c'est faux,ce n'est pas ça,eso no,incorrecto,"
     "(?:está )?errado,sbagliato,non è corretto,fout,dat klopt niet,źle,неверно,неправильно,yanlış",
@@ -136,7 +148,7 @@ DENIES = _any_of(
 )
 _INSTEAD = (
     "instead of,rather than,statt,anstatt,anstelle von,au lieu de,plutôt que,en vez de,en lugar de,em vez de,"
-    "ao invés de,invece di,in plaats van,zamiast,вместо,yerine"
+    "ao invés de,invece di,in plaats van,zamiast,вместо,yerine,i ?stället för,i stedet for,místo,замість"
 )
 _INSTEAD_UNSPACED = "而不是|代替|代わりに|대신"
 # What follows (in some languages: precedes) is left for what the rest speaks of.
@@ -148,7 +160,7 @@ GIVES_UP = _any_of(
     r"(?:go|goes|going|went) back to,chang\w+ (?:my|our) minds?,(?:forget|scratch) (?:what|that|the),replaced? by,"
     r"(?:is|are) (?:\w+ )?now(?! \w+ing),(?:is|are) (?:out|over|dead|gone|deprecated)(?! of),"
     r"nicht mehr,stattdessen,doch (?:nicht|lieber|wieder),(?:ne |n')(?:\w+ )+?plus,finalement,ya no,ya no (?:\w+ ),não (?:\w+ )+?mais,"
-    r"non (?:\w+ )+?più,niet meer,toch (?:niet|liever),już nie,zmiana planów,больше не,передумал\w*,artık",
+    r"non (?:\w+ )+?più,niet meer,toch (?:niet|liever),już nie,zmiana planów,inte längre,ikke (?:længere|lenger),už ne,більше не,больше не,передумал\w*,artık",
     "不再|不用再|改用|改为|もう使[わい]|더 이상",
 )
 CHANGES = re.compile(f"{INSTEAD.pattern}|\\binstead\\b|{GIVES_UP.pattern}", re.IGNORECASE)
@@ -172,9 +184,11 @@ HOW = re.compile(
         r"non,senza,preferi\w*,invece,assicura\w*,bisogna,prima,ogni,"
         r"niet,geen,zonder,vermijd\w*,liever,moet\w*,alleen,eerst,elke,"
         r"nie,bez,unikaj\w*,zamiast,raczej,upewnij,powin\w*,tylko,najpierw,każd\w*,"
+        r"inte,inga?,ingen,inget,utan,bara,endast,först,varje,ska,måste,hellre,undvik,ikke,uden,uten,kun,først,hver,skal,"
+        r"älä,ilman,vain,ensin,jen,pouze,nejdřív,mus[íi]\w*,лише,тільки,спочатку,кожн\w+,треба,краще,fără,doar,trebuie,"
         r"не,без,избега\w*,вместо,лучше,убедись,долж\w+,нужно,надо,только,сначала,кажд\w+,"
         "değil,yerine,tercih,önce,sadece",
-        "不要|别|別|不能|避免|而不是|优先|優先|确保|必须|必須|应该|應該|只用|先|每|所有|统一|一律|使用|ないで|しない|なし|避け|代わり|べき|だけ|まず"
+        "不要|别|別|不能|不许|不准|避免|而不是|优先|優先|确保|必须|必須|应该|應該|只用|先|每|所有|统一|一律|使用|ないで|しない|なし|避け|代わり|べき|だけ|まず"
         "|先に|毎|てください|않|말고|없이|피하|대신|해야|먼저|모든",
     ).pattern
     + "|"
@@ -196,7 +210,10 @@ DEED = _any_of(
     r"|ship|show|skip|sort|split|squash|start|summari[sz]e|switch|sync|tell|test|translate|try|turn|update|upgrade|verify|wait|walk|write)"
     + _OBJECT
     + r",committ?(?:a|e|ea|ez),push(?:a|e|ea|ez),füg\w*,erstell\w*,mach\w*,schreib\w*,lösch\w*,zeig\w*,prüf\w*,starte?,danke,ajoute\w*,crée\w*,fais,montre\w*,corrige\w*,"
-    r"supprime\w*,enlève\w*,merci,añade,agrega,crea,haz,muestra,arregla,borra,escribe,gracias,adicione,crie,faça,mostre,corrija,obrigado",
+    r"supprime\w*,enlève\w*,merci,añade,agrega,crea,haz,muestra,arregla,borra,escribe,gracias,adicione,crie,faça,mostre,corrija,obrigado,"
+    r"voeg,maak,toon,schrijf,verwijder,bedankt,aggiungi,fai,mostra,correggi,scrivi,grazie,dodaj,zrób,pokaż,popraw,usuń,napisz,dzięki,"
+    "lägg,skapa,gör,fixa,visa,kolla,skriv,tack,tilføj,lav,vis,tak,takk,lisää,tee,näytä,korjaa,kiitos,přidej,udělej,ukaž,oprav,díky,"
+    "додай,зроби,покажи,виправ,дякую,добавь,сделай,покажи,исправь,напиши,удали,спасибо",
     "(?:请|帮我|给我|把)|谢谢|謝謝|ありがとう|감사|고마",
     start=r"^",
 )
@@ -207,25 +224,30 @@ NOT = _any_of(
     "no longer(?! than),stop,forbidden,banned,not allowed,prohibited,off[ -]limits,taboo,nothing,"
     r"nichts?,kein\w*,nie,niemals,ohne,verboten,untersagt,tabu,vermeide\w*,ne,n'\w+,pas,interdite?s?,proscrite?s?,rien,jamais,sans,évite\w*,"
     r"nunca,jamás,sin,nada,prohibid[oa]s?,evita\w*,não,proibid[oa]s?,sem,evite\w*,non,mai,senza,"
+    r"inte,inga?,ingen,inget,aldrig,utan,ikke,intet,aldri,uden,uten,älä,ei,ilman,žádn\w*,nikdy,ніколи,niciun\w*,fără,soha,μην?,δεν,χωρίς,"
     r"niet,geen,nooit,zonder,nie,nigdy,bez,не,никогда,без,değil,asla",
-    _INSTEAD_UNSPACED + "|不要|不能|不用|不|别|別|禁止|没有|避免|ない|なし|않|말고|없이|금지",
+    _INSTEAD_UNSPACED + "|不要|不能|不用|不许|不准|不|别|別|禁止|没有|避免|ない|なし|않|말고|없이|금지",
 )
 # It is for once: the moment, or this one thing.
 ONCE = _any_of(
-    r"yet,today,tonight,tomorrow,temporarily,for now,this (?:time|once|week|morning|afternoon),for the moment,"
-    "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),hang on,until (?:i|you|we|then|tomorrow),let me know,"
+    r"yet,today,tonight,tomorrow,temporarily,for now,this (?:time|once|week|morning|afternoon),right (?:now|away),for the moment,"
+    "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),"
+    r"(?:hang on|espera|warte|moment|attends|aspetta|wacht|poczekaj|vänta|vent|подожди|зачекай)(?=[\x2c.!]|$),"
+    "until (?:i|you|we|then|tomorrow),let me know,"
     "(?:in|on|for|at|with|as) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|step"
     "|one|ticket|bug|batch),on line \\d+,when you(?:'re| are) (?:done|finished),"
     "diesmal,vorerst,erstmal,fürs erste,heute,noch nicht,pas encore,todavía no,ainda não,non ancora,jeszcze nie,ещё не,"
     "pour l'instant,pour le moment,cette fois,aujourd'hui,"
     "por ahora,de momento,esta vez,hoy,por enquanto,desta vez,hoje,"
+    "pour (?:celle|celui)-(?:ci|là),tout de suite,den här gången,denna gång,denne gang(?:en)?,idag,i dag,inte än,ikke (?:endnu|ennå),"
+    "tills vidare,foreløbig,tällä kertaa,tänään,toistaiseksi,tentokrát,zatím,dnes,цього разу,поки що,сьогодні,deocamdată,azi,"
     "per ora,per adesso,questa volta,oggi,voorlopig,deze keer,vandaag,"
     "na razie,tym razem,dziś,пока,на этот раз,сегодня,şimdilik,bu sefer,bugün",
     "暂时|暫時|这次|這次|今天|目前|今回|とりあえず|今は|今日|一旦|이번|일단|오늘",
 )
 # It is for the moment, unless it tells how things are done by now.
 NOW = _any_of(
-    "now,jetzt,maintenant,ahora,agora,adesso,nu,teraz,сейчас,теперь,şimdi",
+    "now,jetzt,maintenant,ahora,agora,adesso,nu,nå,teraz,сейчас,теперь,şimdi,nyt,teď,зараз,acum,most,τώρα",
     "现在|現在|지금|今(?![后後])",
     start=r"(?<![\w.])",  # no part of a name: DateTime.Now
 )
@@ -236,7 +258,7 @@ POINTS_EARLY = re.compile(
 )
 POINTS = _any_of(
     r"this,these,those,there(?=\s*(?:[\x2c.;]|$)),above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
-    r"isso,isto,quest[aeio],dit,deze,это\w*,эт\w+,bu,bunu,şu",
+    r"isso,isto,quest[aeio],dit,deze,d(?:en|et) här,denn[ae],dette,detta,dessa,disse,toto,tohle,ц(?:ей|я|е|і),это\w*,эт\w+,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )
 # Who speaks is not sure, or proposes something.
@@ -244,7 +266,7 @@ HEDGES = _any_of(
     "let's,lets,lass uns,allons-y,vamos a,facciamo,laten we,chodźmy,давай\\w*,hadi,"
     "maybe,perhaps,in theory,ideally,basically,consider,we (?:could|can|might),if i,like,unlike,however,i'd,i would,i (?:think|guess|believe|suppose|wonder|feel|would have thought|doubt),not sure,what if,if we,"
     "suppose,imagine,vielleicht,ich glaube,ich denke,peut-être,je pense,quizás,tal vez,creo que,talvez,acho que,"
-    "forse,penso che,misschien,ik denk,może,myślę,может,думаю,belki",
+    "kanske,kanskje,måske,možná,можливо,ehkä,forse,penso che,misschien,ik denk,może,myślę,может,думаю,belki",
     r"^.*\bmight\b|也许|可能|我觉得|たぶん|かもしれ|と思う|아마",
     start=r"^(?:\w+\W+){0,2}?",
 )
