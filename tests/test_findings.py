@@ -663,6 +663,34 @@ def test_steps_that_went_well_and_skipped_checks_are_no_cure(memory: Path, first
     assert found.says.endswith("“commit-msg: the subject has no ticket”.")
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [
+        (
+            "Fatal error: memory is exhausted in kit:///srv/app/kit/walk/a/long/way/down"
+            + "/deep" * 25
+            + "/walker on line 7",
+            "Fatal error: memory is exhausted in kit:///srv/app/kit/walk/scope on line 2231",
+            "Fatal error: memory is exhausted in",
+        ),
+        (
+            "lint\nservice \"app\" is not running\nerror: failed to push some refs to 'host:one.git'",
+            "service \"app\" is not running\nerror: failed to push some refs to 'host:one.git'",
+            'service "app" is not running',
+        ),
+    ],
+)
+def test_the_line_that_tells_a_failure_is_known_again(memory: Path, one: str, other: str, says: str) -> None:
+    """However long the path in it is, and whatever git says of its hook."""
+    for name, error in (("s1", one), ("s2", other)):
+        session(name, call("kit check", error=error), call("kit check --more"))
+
+    (found,) = told_findings(findings.known("/p"))
+
+    assert len(found.sessions) == 2
+    assert found.error.startswith(says)
+
+
 REJECTED = call(
     "git push origin main", error="error: remote rejected: pre-push hook declined without a ticket in it"
 )

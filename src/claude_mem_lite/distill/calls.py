@@ -8,7 +8,7 @@ from claude_mem_lite.distill.local import bash, fields, shell
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import one_line
 
-COMMAND_CHARS, LINE_CHARS, _READ_CHARS = 160, 200, 2_000
+COMMAND_CHARS, LINE_CHARS, _READ_CHARS = 160, 300, 2_000
 # Tools that only look, and in which of their inputs the place stands.
 LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
 # A title or a message is not what makes a command work, and leaves no room in so many characters for what is.

@@ -18,9 +18,12 @@ _EXCEPTION = re.compile(
     r"^[\w.:]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)"
     r"|^(?:\w+\.)+[A-Z]\w*[a-z]\w*: \S"
 )
-# A runner's word that what it ran has failed, which that says better; advice, which is no error.
+# A runner's word that what it ran has failed, which that says better (as a hook does than git); advice, which
+# is no error.
 _ONLY_CODE = re.compile(
-    r"(?:.*\W)?(?:error|exit(?:ed)?(?: with)?(?: code| status)?|errno|code):? \d+\W*$", re.IGNORECASE
+    r"(?:.*\W)?(?:error|exit(?:ed)?(?: with)?(?: code| status)?|errno|code):? \d+(?: \(error\))?\W*$"
+    r"|error: failed to push some refs to ",
+    re.IGNORECASE,
 )
 _ADVICE = re.compile(r"\W*(?:hint|help|note|usage|tip|see|try|run)\b", re.IGNORECASE)
 _PLAIN = (
