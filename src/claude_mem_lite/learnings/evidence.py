@@ -43,7 +43,9 @@ _ONE_THING = re.compile(
 )
 _ADDRESS = re.compile(r"https?:|\w@\w|\w\((?!\))")
 # Too little to say how, a line of an output, or what fails.
-_REPORT = re.compile(r"[!-\u04ff]+(?: [!-\u04ff]+)?$|[^\w`]|.*\b(?:fail\w*|\w+ing)$|.*[{}]")
+_REPORT = re.compile(
+    rf"[!-\u04ff]+(?: [!-\u04ff]+)?$|[{SIGNS}\W]{{1,7}}$|[^\w`]|.*\b(?:fail\w*|\w+ing)$|.*[{{}}]"
+)
 # Names of code, files and products.
 _NAME = re.compile(
     r"`[^`\n]+`|[\w.-]*/[\w./-]+|\w+\.[a-z]{1,4}\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z0-9]+[A-Z]\w*|\b\w+[_-]\w[\w-]*"
