@@ -516,6 +516,32 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
     )
 
 
+def test_what_names_a_thing_that_was_missed_since_is_not_told(memory: Path) -> None:
+    """Neither as a command that is run here nor in a statement, until it works again."""
+    checks = call("dock exec app check")
+    report = cases.of_event(
+        events.stop("All checks run with `dock exec app check`, in `app.toml` of lib."), "/p"
+    )
+    for name in ("s1", "s2"):
+        session(name, checks, report)
+
+    def told() -> tuple[bool, bool]:
+        block = builder.build("/p", session_id="new").text
+        return "Run most here: `dock exec app check`" in block, "All checks run with" in block
+
+    assert told() == (True, True)
+
+    session(
+        "s3",
+        call("dock exec app check -v", error='service "app" is not running'),
+        call("dock exec web check -v"),
+    )
+    assert told() == (False, False)
+
+    session("s4", checks)
+    assert told() == (True, True)
+
+
 def test_forgetting_takes_the_failures_along(memory: Path) -> None:
     """By session, and by a text that a command or its error has."""
     session("s1", FAILS, WORKS)

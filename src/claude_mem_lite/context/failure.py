@@ -13,7 +13,7 @@ from claude_mem_lite.context.past import FADES, Past
 from claude_mem_lite.context.prompts import command_words
 from claude_mem_lite.distill.calls import shape
 from claude_mem_lite.distill.failing import signatures_in
-from claude_mem_lite.distill.findings import RECURS, Finding, findings, rules_told
+from claude_mem_lite.distill.findings import RECURS, Finding, called, findings, missing, rules_told
 from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import names
@@ -71,6 +71,19 @@ def recurring(past: Past) -> list[Line]:
         lines.append(replace(_line(past, newest, rules_told(rules)), is_one_of_many=True))
     failing = {row.shape for row in rows if not row.rule}
     return [*_run_most(past, failing), *sorted([*lines, *_explained(past)], key=lambda line: -line.value)]
+
+
+def missed(past: Past) -> dict[tuple[str, str], str]:
+    """Return programs with what they did not find and have not worked with since: a service, a unit.
+
+    Each with the last time (UTC text).
+    """
+    found = missing(finding_rows.known(past.project_dir))
+    for row in past.sessions if found else ():
+        for each in {pair for command in past.state(row).commands for pair in called(command)}:
+            if found.get(each, row.started_at) < row.started_at:
+                del found[each]
+    return found
 
 
 def as_before(
@@ -144,7 +157,7 @@ def _run_most(past: Past, failing: Collection[str]) -> list[Line]:
     newest: dict[str, str] = {}
     for at, row in enumerate(past.sessions):
         for command in past.state(row).commands:
-            if shape(command) in failing:
+            if shape(command) in failing or not called(command).isdisjoint(past.missed):
                 continue
             words = _HOW.sub("", command)
             forms[words][newest.setdefault(_VALUE.sub("=", command), command)] += FADES**at

@@ -11,6 +11,7 @@ from zlib import crc32
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.text import entry, harmless, under
+from claude_mem_lite.distill.findings import called
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import statements
@@ -37,6 +38,7 @@ _EDITS_CHARS = 480
 FADES, _OWN_BRANCH = 0.9, 4.0
 # What was renamed or moved since is worth so much of what was not; what is gone, nothing.
 _RENAMED, _REPLACED = 0.3, " → "
+_CODE = re.compile(r"`([^`]+)`")
 # A session that states less has no thread.
 _THREAD = 3
 # What is told grows with a line's length to this power.
@@ -58,7 +60,7 @@ class Past:
     `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
     are the tokens that a layer may spend, `told` what the block says before it; `branch` is the session's if
     it has one of its own, else ""; `known` are the marks of statements that the session has been told. `gone`
-    says what of a text of a time is not so any more.
+    says what of a text of a time is not so any more, `missed` what a program did not find, and when.
     """
 
     project_dir: str
@@ -72,6 +74,7 @@ class Past:
     branch: str = ""
     told: Sequence[str] = ()
     known: Collection[str] = ()
+    missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def recent(self) -> dict[str, int]:
@@ -219,10 +222,15 @@ class Past:
 
     def worth(self, said: Said) -> float:
         """Return what a statement is worth beside one that still holds and is used (0 to 1)."""
-        if _mark(said) in self.known:
+        if _mark(said) in self.known or (self.missed and self._has_failed(said)):
             return 0.0
         gone = self.gone(said.says, said.at)
         return self.use(said.row_id) * (1.0 if not gone else _RENAMED if _REPLACED in gone else 0.0)
+
+    def _has_failed(self, said: Said) -> bool:
+        """Tell whether a command in a statement has missed something since, and no arrow tells what came."""
+        commands = () if _REPLACED in said.says else _CODE.findall(said.says)
+        return any(self.missed.get(each, "") > said.at for told in commands for each in called(told))
 
     def is_renamed(self, path: str) -> bool:
         """Tell whether a file has another name now; one that is only gone may be there on its branch."""

@@ -19,6 +19,7 @@ _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
 _KEPT = 2  # words of a long call at its begin, and before what makes the difference
 _RULES = 6
+_BARE = re.compile(r"[\w-]+")
 _PROGRAM, _NAMED, _VARIABLE = re.compile(r"[\w.+-]+"), re.compile(r"[^\s'\"`,;()]+"), re.compile(r"\w+=")
 # Calls of several sessions are told by how most of them begin: of so many, the last.
 _LAST, _MOST = 5, 0.8
@@ -189,12 +190,31 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
     }
 
 
+def missing(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
+    """Return the programs and operands of calls whose error names the operand, each with the last time."""
+    found: dict[tuple[str, str], str] = {}
+    for row in rows:
+        named = set() if row.rule else set(_BARE.findall(row.error))
+        for each in called(row.command) if named else ():
+            if each[1] in named:
+                found[each] = max(row.failed_at, found.get(each, ""))
+    return found
+
+
+def called(command: str) -> set[tuple[str, str]]:
+    """Return the programs of a command with each of their operands but the first, which is a sub-command."""
+    return {(step.program, word) for step in steps(command) for word in step.operands[1:]}
+
+
 def _replaced(row: Row) -> tuple[str, str]:
     """Return the one word of a call that its error names and that is another in what worked, and that.
 
-    No option, another sub-command may know it, and no program but one of the project's own: a script.
+    No option, another sub-command may know it, and no program but one of the project's own: a script. What
+    worked may have more options.
     """
     mine, its = row.command.split(), row.works.split()
+    if len(mine) < len(its):
+        its = [word for word in its if word[0] != "-" or word in mine]
     differ = [at for at, (one, other) in enumerate(zip(mine, its, strict=False)) if one != other]
     is_program = differ == [0] and "/" in mine[0] and min(len(mine), len(its)) > 1
     if not is_program and (len(differ) != 1 or len(mine) != len(its) or 0 in differ):
