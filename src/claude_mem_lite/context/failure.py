@@ -157,7 +157,7 @@ def _run_most(past: Past, failing: Collection[str]) -> list[Line]:
     newest: dict[str, str] = {}
     for at, row in enumerate(past.sessions):
         for command in past.state(row).commands:
-            if shape(command) in failing or not called(command).isdisjoint(past.missed):
+            if shape(command) in failing or (past.missed and not called(command).isdisjoint(past.missed)):
                 continue
             words = _HOW.sub("", command)
             forms[words][newest.setdefault(_VALUE.sub("=", command), command)] += FADES**at

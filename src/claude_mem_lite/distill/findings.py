@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Protocol
 
@@ -195,15 +196,16 @@ def missing(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for row in rows:
         named = set() if row.rule else set(_BARE.findall(row.error))
-        for each in called(row.command) if named else ():
+        for each in called(row.command) if not named.isdisjoint(row.command.split()) else ():
             if each[1] in named:
                 found[each] = max(row.failed_at, found.get(each, ""))
     return found
 
 
-def called(command: str) -> set[tuple[str, str]]:
+@lru_cache(maxsize=4_096)
+def called(command: str) -> frozenset[tuple[str, str]]:
     """Return the programs of a command with each of their operands but the first, which is a sub-command."""
-    return {(step.program, word) for step in steps(command) for word in step.operands[1:]}
+    return frozenset((step.program, word) for step in steps(command) for word in step.operands[1:])
 
 
 def _replaced(row: Row) -> tuple[str, str]:
@@ -323,10 +325,15 @@ def _cure(row: Row) -> str:
 
     Steps of the call itself cure nothing without the last, which failed; nor does what skips a check.
     """
-    given = {step.words for step in steps(row.command)[:-1]}
-    is_less = all(step.words in given for step in steps(row.works)) or _SKIPS in row.works.split()
-    is_cure = row.rule or (not is_less and _is_akin(row.command, row.works, row.error))
-    return row.works if is_cure else ""
+    if row.rule:
+        return row.works
+    its = set(row.works.split())
+    if its <= set(row.command.split()):
+        given = {step.words for step in steps(row.command)[:-1]}
+        is_cure = any(step.words not in given for step in steps(row.works))
+    else:
+        is_cure = _SKIPS not in its
+    return row.works if is_cure and _is_akin(row.command, row.works, row.error) else ""
 
 
 def _is_akin(command: str, works: str, error: str) -> bool:
