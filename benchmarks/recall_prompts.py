@@ -1,11 +1,12 @@
 """Counts what recall answers of prompts about the recorded history, and where it is silent.
 
-    python benchmarks/recall_prompts.py FILE [--words] [--show]
+    python benchmarks/recall_prompts.py FILE [--words] [--later] [--show]
 
 FILE has a JSON object a line: {"kind": …, "prompt": …, "answer_contains": [text, …]}. A prompt with
 `answer_contains` is answered when all of it stands in what is told, of a list in it one; one without is to be
 met with silence.
-Each is the first of a session of its own. Below the figures stands what other thresholds of the gate trade.
+Each is the first of a session of its own, or with `--later` one that was told something before. Below the
+figures stands what other thresholds of the gate trade.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from claude_mem_lite.evals.recall import distilled
 from claude_mem_lite.evals.temporary import searcher, temporary_memory
 from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.search.hybrid import Searcher
+from claude_mem_lite.storage.context import RECALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,11 +47,13 @@ def recorded() -> Iterator[Searcher]:
         yield searcher()[0]
 
 
-def told(by: Searcher, prompts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def told(by: Searcher, prompts: Sequence[dict[str, Any]], *, later: bool = False) -> list[dict[str, Any]]:
     """Return for each prompt what recall tells: `text`, `tokens`, and whether it is an answer."""
     found = []
     for each in prompts:
-        block = blocks.for_prompt(by, demo.PROJECT, each["prompt"], session_id="asks", shown=Shown())
+        shown = Shown()
+        shown.tokens[RECALL] = int(later)
+        block = blocks.for_prompt(by, demo.PROJECT, each["prompt"], session_id="asks", shown=shown)
         told_text = block.text.casefold()
         wanted = [[text] if isinstance(text, str) else text for text in each.get("answer_contains") or []]
         is_answer = bool(wanted) and all(any(text.casefold() in told_text for text in one) for one in wanted)
@@ -75,17 +79,18 @@ def main() -> int:
     parser = measuring.parser(__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--words", action="store_true", help="search by words alone")
+    parser.add_argument("--later", action="store_true", help="as prompts that others went before")
     parser.add_argument("--show", action="store_true", help="print the prompts that go wrong")
     options = parser.parse_args()
     lines = options.file.read_text(encoding="utf-8").splitlines()
     prompts = [json.loads(line) for line in lines if line.strip()]
     with recorded() as by_both:
         by = Searcher(by_meaning=False) if options.words else by_both
-        rows = told(by, prompts)
+        rows = told(by, prompts, later=options.later)
         print(figures(rows))
         for threshold in THRESHOLDS:
             recall.THRESHOLD = threshold
-            print(f"  from {threshold}: {figures(told(by, prompts))}")
+            print(f"  from {threshold}: {figures(told(by, prompts, later=options.later))}")
     for row in rows if options.show else ():
         if row["is_answer"] if row.get("answer_contains") else not row["text"]:
             continue
