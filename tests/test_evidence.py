@@ -99,6 +99,7 @@ def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how
     assert signs("avoid shop_cart in handlers", is_refusal=True, is_known=nobody)[0][1] == CANDIDATE
     assert signs("avoid shop_cart in handlers", is_refusal=True)[0][1] == ACTIVE
     assert signs("why not use the helper?", is_refusal=True) == []
+    assert signs("I don't want a summary file in docs", is_refusal=True)[0][1] == ACTIVE
     # "No" and a refusal are one sign, and what is told of a thing says not how.
     assert signs("nein, die Tests laufen gegen Postgres", is_refusal=True)[0][1] == CANDIDATE
     assert signs("das Regal hängt gerade nicht", is_refusal=True)[0][1] == CANDIDATE

@@ -101,9 +101,11 @@ OURS = _any_of(
     "我们(?:不|都|只|用|使用|从不)|我們(?:不|都|只|用|使用|從不)|私たちは|うちでは|当社では|우리는",
     start=_WE,
 )
-# How they think that things ought to be done: as often a task.
+# How they think that things ought to be done, or do not want them: as often a task.
 OUGHT = _any_of(
     "we (?:should|must|need to|have to),wir (?:sollten|müssen|brauchen),nous devons,on doit,(?:debemos|tenemos que),"
+    "i (?:don't|dont|do not) want,ich (?:will|möchte) (?:nicht|keine?n?),je ne veux (?:pas|plus),no quiero,não quero,non voglio,ik wil (?:niet|geen),"
+    "nie chcę,jag vill inte,jeg vil ikke,я не (?:хочу|хотів),"
     "(?:devemos|precisamos|temos que),dobbiamo,(?:wij|we) moeten,musimy,powinniśmy,мы должны,нам нужно,gerekiyor",
     "我们(?:应该|要|需要)|我們(?:應該|要|需要)|べきです",
     start=_WE,
