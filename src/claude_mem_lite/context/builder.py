@@ -177,7 +177,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
         branch = branch or context_rows.branch_of(session_id) or repository.place(project_dir)[2]
         gone = Superseded(project_dir, branch=branch)
         past = replace(_scope(project_dir, session_id, source, idle_s, now), gone=gone)
-        past = replace(past, missed=failure.missed(past))
+        past = failure.with_failed(past)
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
     if branch not in SHARED_BRANCHES:

@@ -54,7 +54,7 @@ def recurring(past: Past) -> list[Line]:
     when it happens again. What worked with something that is gone since is not told.
     """
     is_young = len(past.sessions) < _YOUNG
-    rows = finding_rows.known(past.project_dir)
+    rows = past.failed
     found = [
         each
         for each in findings(rows)
@@ -73,17 +73,15 @@ def recurring(past: Past) -> list[Line]:
     return [*_run_most(past, failing), *sorted([*lines, *_explained(past)], key=lambda line: -line.value)]
 
 
-def missed(past: Past) -> dict[tuple[str, str], str]:
-    """Return programs with what they did not find and have not worked with since: a service, a unit.
-
-    Each with the last time (UTC text).
-    """
-    found = missing(finding_rows.known(past.project_dir))
-    for row in past.sessions if found else ():
+def with_failed(past: Past) -> Past:
+    """Return a past with the calls that failed, and what their programs have not worked with since."""
+    rows = finding_rows.known(past.project_dir)
+    missed = missing(rows)
+    for row in past.sessions if missed else ():
         for each in {pair for command in past.state(row).commands for pair in called(command)}:
-            if found.get(each, row.started_at) < row.started_at:
-                del found[each]
-    return found
+            if missed.get(each, row.started_at) < row.started_at:
+                del missed[each]
+    return replace(past, failed=rows, missed=missed)
 
 
 def as_before(

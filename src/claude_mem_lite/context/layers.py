@@ -45,15 +45,15 @@ def thread(past: Past) -> list[Line]:
         return []
     left = [said for said in _left(past, row) if said.at > past.since]
     if any(said.label == "Failing" for said in left):
-        cured = _known_to_work(past.project_dir)
+        cured = _known_to_work(past)
         left = [said for said in left if said.label != "Failing" or said.row_id not in cured]
     lines = [past.said(said) for said in left]
     return in_order([past.heading(row, of_thread=True), *lines]) if lines else []
 
 
-def _known_to_work(project_dir: str) -> set[str]:
+def _known_to_work(past: Past) -> set[str]:
     """Return the calls that fail for sure and have a cure: another layer tells both."""
-    found = findings(finding_rows.known(project_dir))
+    found = findings(past.failed or finding_rows.known(past.project_dir))
     return {call for each in found if each.is_sure and each.works for call in each.event_ids}
 
 

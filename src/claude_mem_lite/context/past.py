@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from claude_mem_lite.kinds import Kind
-    from claude_mem_lite.storage.models import Learning, Observation, Session
+    from claude_mem_lite.storage.models import FailedCall, Learning, Observation, Session
 
 SESSIONS = 25
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
@@ -60,7 +60,8 @@ class Past:
     `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
     are the tokens that a layer may spend, `told` what the block says before it; `branch` is the session's if
     it has one of its own, else ""; `known` are the marks of statements that the session has been told. `gone`
-    says what of a text of a time is not so any more, `missed` what a program did not find, and when.
+    says what of a text of a time is not so any more; `failed` are the calls that failed, `missed`
+    is what a program did not find in them, and when.
     """
 
     project_dir: str
@@ -74,6 +75,7 @@ class Past:
     branch: str = ""
     told: Sequence[str] = ()
     known: Collection[str] = ()
+    failed: Sequence[FailedCall] = ()
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property

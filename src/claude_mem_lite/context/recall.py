@@ -312,9 +312,7 @@ def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
 def _why_not(hit: Hit, asked: Asked, best: float) -> str:
     if hit.row.id in asked.echoes:
         return "the prompt says it"
-    if asked.silence or (hit.why and hit.row.is_candidate):
-        return asked.silence or "a candidate, no rule"
-    if hit.row.kind == "observation" and (objection := _why_no_call(hit, asked)):
+    if objection := asked.silence or _why_no_answer(hit, asked):
         return objection
     if hit.row.tool_name in REPORTS:
         report, _ = without_reason(hit.row.summary)
@@ -325,10 +323,13 @@ def _why_not(hit: Hit, asked: Asked, best: float) -> str:
     return ""
 
 
-def _why_no_call(hit: Hit, asked: Asked) -> str:
-    if hit.row.tool_name == "Bash" and hit.row.created_at < asked.aged_at:
+def _why_no_answer(hit: Hit, asked: Asked) -> str:
+    row = hit.row
+    if row.tool_name == "Bash" and row.created_at < asked.aged_at:
         return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
-    is_call = hit.why and hit.row.tool_name not in _WORDS
+    if hit.why and row.is_candidate:
+        return "a candidate, no rule"
+    is_call = hit.why and row.kind == "observation" and row.tool_name not in _WORDS
     return "a call, and nothing is asked" if is_call and not asked.is_question else ""
 
 

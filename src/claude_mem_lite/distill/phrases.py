@@ -78,7 +78,7 @@ LIKE_THAT = _any_of(
 # Who is told of then: a thing, or the speaker alone, or as little as can be (`THE`: one thing that is there).
 TOLD_OF = _any_of(
     "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,c'est,je,eso,esto,yo,"
-    "isso,isto,é,eu,ele,ela,questo,è,io,het,dat,ik,to,ja,det,den,han,hon,hun,jag,jeg,já,ez,az,це,він,вона,вони,это,он,она,они,я,o",
+    "isso,isto,é,eu,ele,ela,questo,è,io,het,dat,ik,to,ja,det,han,hon,hun,jag,jeg,ez,az,це,він,вона,вони,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
 )
@@ -249,7 +249,7 @@ ONCE = _any_of(
 )
 # It is for the moment, unless it tells how things are done by now.
 NOW = _any_of(
-    "now,jetzt,maintenant,ahora,agora,adesso,nu,nå,teraz,сейчас,теперь,şimdi,nyt,teď,зараз,acum,most,τώρα",
+    "now,jetzt,maintenant,ahora,agora,adesso,nu,nå,teraz,сейчас,теперь,şimdi,nyt,teď,зараз,acum,τώρα",
     "现在|現在|지금|今(?![后後])",
     start=r"(?<![\w.])",  # no part of a name: DateTime.Now
 )
@@ -260,7 +260,7 @@ POINTS_EARLY = re.compile(
 )
 POINTS = _any_of(
     r"this,these,those,there(?=\s*(?:[\x2c.;]|$)),above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
-    r"isso,isto,quest[aeio],dit,deze,d(?:en|et) här,denn[ae],dette,detta,dessa,disse,toto,tohle,ц(?:ей|я|е|і),это\w*,эт\w+,bu,bunu,şu",
+    r"isso,isto,quest[aeio],dit,deze,d(?:en|et) här,denn[ae],detta,dessa,disse,toto,tohle,ц(?:ей|я|е|і),это\w*,эт\w+,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )
 # Who speaks is not sure, or proposes something.
