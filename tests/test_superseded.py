@@ -72,6 +72,20 @@ def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: 
         ("sed -n 's/load_all/load_shelf/gp' a.py b.py", []),
         ("sed -i 's/every book/load_all/g' a.py b.py", []),
         ("rm -rf build", []),
+        ("git rm -q tw api/legacy", [("./tw", "", ""), ("api/legacy", "", "")]),
+        ("git mv api/lib ./api/shelf", [("api/lib", "api/shelf", "")]),
+        ("git mv lib shelf", []),
+        (
+            "git mv api/a.go api/b.go shelf/",
+            [("api/a.go", "shelf/a.go", ""), ("api/b.go", "shelf/b.go", "")],
+        ),
+        ("git mv api/a.go shelf", [("api/a.go", "shelf/a.go", "")]),
+        (
+            "git grep -l host | xargs sed -i 's#host:5433#host:55432#g'",
+            [("host:5433", "host:55432", "")],
+        ),
+        ("sed -i 's#host:5433#host:55432#g' compose.yml", []),
+        ("sed -i 's#books/.*#shelf/a#g' a.py b.py", []),
     ],
 )
 def test_a_command_says_which_files_it_took_away(command: str, expected: list[Any]) -> None:
@@ -174,14 +188,82 @@ def test_a_file_is_told_what_reports_state_of_it(memory: Path) -> None:
 
 
 def test_an_option_goes_with_the_name_that_it_has_in_the_code(memory: Path) -> None:
-    """`--no-dry-run` is no_dry_run where it is defined, or noDryRun."""
+    """`--no-dry-run` is no_dry_run where it is defined, or noDryRun, or stands there as it is."""
+    take_in(edited("/p/c.scala", 'opts("run-date")', 'opts("ds")'), session_id="s1")
+    retired.set_gone("/p", {"run-date": ""}, of=["run-date"])
     take_in(edited("/p/a.rs", "fn no_dry_run() {}", "fn dry_run() {}"), session_id="s1")
     take_in(edited("/p/b.ts", "function keepAll() {}", "function keepSome() {}"), session_id="s1")
 
-    told = Superseded("/p", ["`--no-dry-run` writes.", "`--keep-all` keeps."])
+    told = Superseded("/p", ["`--no-dry-run` writes.", "`--keep-all` keeps.", "`--run-date`"])
 
     assert told("`--no-dry-run` writes.", "") == " (`no_dry_run` → `dry_run`)"
     assert told("`--keep-all` keeps.", "") == " (`keepAll` → `keepSome`)"
+    assert told("The DAG has --run-date.", "") == " (`run-date` is gone)"
+
+
+def test_a_text_for_people_brings_nothing_back(memory: Path) -> None:
+    """A list of changes names what is no more, and what it no longer names may well be there."""
+    take_in(edited("/p/a.rs", "fn no_dry_run() {}", "fn dry_run() {}"), session_id="s1")
+    take_in(edited("/p/CHANGES.md", "Calls `keep_all`.", "- `no_dry_run` is gone"), session_id="s1")
+
+    told = Superseded("/p")
+
+    assert told("`no_dry_run` writes, `keep_all` keeps.", "") == " (`no_dry_run` → `dry_run`)"
+
+
+@pytest.mark.parametrize(
+    ("command", "report", "expected"),
+    [
+        ("git rm -q tw", "`./tw test` runs all.", " (`./tw` is gone)"),
+        ("git rm -q tw", "See `x./tw` and `./tw-2`.", ""),
+        ("git mv api/lib api/shelf", "It is in `/p/api/lib/a.go`.", " (`api/lib` → `api/shelf`)"),
+        ("git mv api/lib api/shelf", "It is in `api/library`.", ""),
+        (
+            "rg -l x | xargs sed -i 's#host:5433#host:55432#g'",
+            "PORT=x@host:5433/b runs.",
+            " (`host:5433` → `host:55432`)",
+        ),
+    ],
+)
+def test_a_path_or_an_address_is_gone_wherever_it_stands(
+    memory: Path, command: str, report: str, expected: str
+) -> None:
+    """Of all that is told as of some texts."""
+    take_in(ran(command), session_id="s1")
+
+    assert Superseded("/p")(report, "") == Superseded("/p", [report])(report, "") == expected
+
+
+def test_a_text_for_people_holds_no_name(memory: Path, repository_dir: Path) -> None:
+    """What a list of changes still names is gone from the code."""
+    commit(repository_dir, a="func loadBook() {}\nretry: 1;\n")
+    end_session(repository_dir, "`loadBook` reads a book with `retry: 1`. `listShelf` is for later.")
+    (repository_dir / "CHANGES.MD").write_text("`loadBook` and `retry: 1` are gone, `listShelf` as well.\n")
+    commit(repository_dir, a="")
+    look_at(str(repository_dir))
+
+    told = Superseded(str(repository_dir))
+
+    assert told("`loadBook`, `listShelf`", "") == " (`loadBook` is gone)"
+    assert told("with `retry: 1`", "") == " (`retry: 1` is gone)"
+
+
+def test_a_path_that_is_there_again_is_not_gone(memory: Path, repository_dir: Path) -> None:
+    """Neither a file nor a folder that git tracks; what git ignores keeps no folder."""
+    project = str(repository_dir)
+    for folder in ("lib", "old", "shelf"):
+        (repository_dir / folder / "books").mkdir(parents=True)
+        (repository_dir / folder / "books" / f"{folder}.go").write_text("package books\n")
+    commit(repository_dir, a="")
+    git(repository_dir, "rm", "-qr", "--cached", "old")
+    (repository_dir / ".gitignore").write_text("old/\n")
+    take_in(ran("git rm tw lib/books old/books"), session_id="s1", project_dir=project)
+    (repository_dir / "tw").write_text("")
+    look_at(project)
+
+    told = Superseded(project)
+
+    assert told("`./tw` reads `lib/books` and `old/books`.", "") == " (`old/books` is gone)"
 
 
 def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir: Path) -> None:

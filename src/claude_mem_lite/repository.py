@@ -34,6 +34,9 @@ _COMMITS = 1_000
 _MOST_INDEX_BYTES = 100_000_000
 # What is written like a name, at least as long as those that are asked for; and whatever the user has set.
 _TOKEN = "([0-9]+_)?[A-Za-z_$][A-Za-z0-9_$.-]{4,}"  # noqa: S105 - of code
+# Texts for people may well name what is no more.
+PROSE = (".md", ".mdx", ".rst", ".adoc")
+_IN_CODE = ("--", *(f":(exclude,icase)*{suffix}" for suffix in PROSE))
 _AS_IT_IS = ("--untracked", "--no-recurse-submodules", "--no-color", "--no-line-number", "--no-column")
 
 
@@ -94,7 +97,7 @@ def first_commit(project: str) -> str:
         return ""
     import subprocess
 
-    command = ["git", "-C", project, "-c", "core.fsmonitor=false", "rev-list", "--max-parents=0", "HEAD"]
+    command = [*_git(project), "rev-list", "--max-parents=0", "HEAD"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -130,7 +133,7 @@ def commits(tree: str) -> list[tuple[float, str, str]]:
 
 
 def tokens(tree: str) -> set[str] | None:
-    """Return the names in a work tree's files, those of the files and their endings; None if git cannot tell.
+    """Return the names in a work tree's code, those of its files and their endings; None if git cannot tell.
 
     One that has dots or hyphens comes whole, `store.save_book`; an ending has its dot. No hook asks: this
     starts git, which reads the files that it does not ignore. To ask it for each name takes far longer.
@@ -139,13 +142,12 @@ def tokens(tree: str) -> set[str] | None:
         return None
     import subprocess
 
-    git = ["git", "-C", tree, "-c", "core.fsmonitor=false"]
-    listing = [*git, "ls-files", "-coz", "--exclude-standard"]
+    listing = [*_git(tree), "ls-files", "-coz", "--exclude-standard"]
     try:
         called = subprocess.run(listing, capture_output=True, timeout=_GIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _held([*git, "grep", *_AS_IT_IS, "-hoI"])
+    found = _held([*_git(tree), "grep", *_AS_IT_IS, "-hoI"])
     if found is None or called.returncode:
         return None
     paths = called.stdout.decode("utf-8", "replace").split("\0")
@@ -154,8 +156,8 @@ def tokens(tree: str) -> set[str] | None:
 
 
 def texts(tree: str, wanted: Collection[str]) -> set[str] | None:
-    """Return which of some texts, each of one line, stand in a work tree's files; None if git cannot tell."""
-    command = ["git", "-C", tree, "-c", "core.fsmonitor=false", "grep", *_AS_IT_IS, "-hoIF", "-f", "-"]
+    """Return which of some texts, each of one line, stand in a work tree's code; None if git cannot tell."""
+    command = [*_git(tree), "grep", *_AS_IT_IS, "-hoIF", "-f", "-", *_IN_CODE]
     held: set[str] = set()
     while rest := set(wanted) - held:  # git prints no text that stands within another one
         status, lines = _printed(command, "\n".join(rest))
@@ -214,10 +216,14 @@ def _index_names(data: bytes) -> Iterator[bytes]:
         at = end + 1 if is_short else at + (end - at + 8) // 8 * 8
 
 
+def _git(tree: str) -> list[str]:
+    return ["git", "-C", tree, "-c", "core.fsmonitor=false"]
+
+
 def _held(grep: list[str]) -> set[str] | None:
     """Return the tokens that git finds."""
     for syntax in ("-P", "-E"):  # Perl's is four times as fast, and not in every git
-        status, lines = _printed([*grep, syntax, "-e", _TOKEN])
+        status, lines = _printed([*grep, syntax, "-e", _TOKEN, *_IN_CODE])
         if status in {0, 1}:
             return lines
         if status < 0:

@@ -141,7 +141,7 @@ def _is_gone(past: Past, command: str, at: str) -> bool:
     """Tell whether something that a command of a time names is gone: a recipe, a script, an option."""
     words = (word for step in steps(command) for word in step.words[1:] if not set(word) & set(" `"))
     names = (os.path.basename(word.lstrip("-").partition("=")[0]) for word in words)
-    return bool(past.gone(" ".join(f"`{name}`" for name in names if name), at))
+    return bool(past.gone(" ".join([*(f"`{name}`" for name in names if name), command]), at))
 
 
 def _run_most(past: Past, failing: Collection[str]) -> list[Line]:

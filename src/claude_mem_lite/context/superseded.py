@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from claude_mem_lite.context.text import harmless
-from claude_mem_lite.distill.retired import code_names, may_be_word, stated_code
+from claude_mem_lite.distill.retired import code_names, is_literal, may_be_word, stated_code
 from claude_mem_lite.quoting import named, quote_long_names
 from claude_mem_lite.storage import retired as retired_names
 from claude_mem_lite.storage.retired import Gone
@@ -32,6 +32,7 @@ class Superseded:
                 self._values.setdefault(row.beside, []).append(row)
             else:
                 self._names.setdefault(row.name, row)
+        self._literals = _any_of(name for name in self._names if is_literal(name))
 
     def __call__(self, text: str, at: str) -> str:
         """Return what to add to a text of a time, " (`old` → `new`)"; "" where it still holds.
@@ -42,6 +43,7 @@ class Superseded:
             return ""
         named = [name for name in code_names(text) if not may_be_word(name) or f"`{name}`" in text]
         named += [*stated_code(text), *_options(text)]
+        named += self._literals.findall(text) if self._literals else []
         found = [self._names[name] for name in named if name in self._names]
         words = set(_WORD.findall(text)) if self._values else set()
         for name in self._values.keys() & words:
@@ -58,10 +60,17 @@ class Superseded:
         return f" ({note})" if note else ""
 
 
+def _any_of(literals: Iterable[str]) -> re.Pattern[str] | None:
+    """Return what finds texts where they stand for themselves, None if there are none."""
+    found = "|".join(map(re.escape, sorted(literals, key=len, reverse=True)))
+    return re.compile(rf"(?<![\w.-])(?:{found})(?![\w-])") if found else None
+
+
 def _options(text: str) -> list[str]:
-    """Return what the options in a text may be called in the code: `--dry-run` as dry_run and dryRun."""
-    names = [option.replace("-", "_") for option in _OPTION.findall(text)]
-    return names + [re.sub("_(.)", lambda match: match[1].upper(), name) for name in names]
+    """Return what options in a text may be called in the code: `--dry-run` as dry-run, dry_run and dryRun."""
+    options = _OPTION.findall(text)
+    names = [option.replace("-", "_") for option in options]
+    return options + names + [re.sub("_(.)", lambda match: match[1].upper(), name) for name in names]
 
 
 def noted(answer: dict[str, Any]) -> dict[str, Any]:

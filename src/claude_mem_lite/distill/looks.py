@@ -1,12 +1,13 @@
 """Asks a work tree what has become of what sessions stated: names that are gone, branches that came in."""
 
+import os.path
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.distill.retired import in_code, is_code, stated_code, stated_names
+from claude_mem_lite.distill.retired import in_code, is_code, is_literal, stated_code, stated_names
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.redaction.events import redact
@@ -78,18 +79,24 @@ def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session
     if tokens is None:
         return
     names = {*known, *stated}
-    code = {name for name in names if is_code(name)}
+    code = {name for name in names if is_code(name) or is_literal(name)}
     found = repository.texts(tree, code) if code else set()
     if found is None:
         return
     held, moved = in_code(tokens, names - code)
-    held |= found
+    held |= found | _paths(tree, (name for name in code if "/" in name))
     gone = {name: moved.get(name, "") for name in known if name not in held}
     # What is remembered is redacted, this comes from a file.
     gone = {name: new if redact(new) == new else "" for name, new in gone.items()}
     with memory_database.atomic():
         retired.set_gone(project_dir, gone, of=known)
         retired.remember(project_dir, [stated[name] for name in stated.keys() & held])
+
+
+def _paths(tree: str, names: Iterable[str]) -> set[str]:
+    """Return which names are paths of files in a work tree, or of folders that git tracks."""
+    folders = repository.tracked_folders(tree)
+    return {name for name in names if name in folders or os.path.isfile(os.path.join(tree, name))}
 
 
 def _stated_names(stating: Sequence[tuple[Session, State]]) -> dict[str, dict[str, str]]:

@@ -35,6 +35,8 @@ _SETTING = re.compile(
 _QUOTES = "\"'"
 _EDITORS = frozenset({"sed", "perl"})
 _IN_PLACE, _ANCHOR = re.compile(r"-\w*i"), re.compile(r"\\[b<>]")
+# Literal text that is looked for in what is told: no plain word, and nothing that a pattern means otherwise.
+_LITERAL, _MARKED = re.compile(r"[\w@./:-]{4,80}"), re.compile(r"[\d@./:]")
 _SUBSTITUTION = re.compile(
     r"\s*s(?P<mark>[/#|,@])(?P<old>.+?)(?P=mark)(?P<new>.+?)(?P=mark)(?P<flags>\w*)\s*"
 )
@@ -61,10 +63,10 @@ class Retired:
 def taken_out(capture: Capture, edit: Edit | None) -> tuple[list[Retired], list[tuple[str, str]]] | None:
     """Return what a tool call took out of the code, and what it put in (name, setting); None for neither.
 
-    `edit` is the one that the call made, if any.
+    `edit` is the one that the call made, if any; a text for people is no code.
     """
     if edit:
-        return retired_by(edit), brought_by(edit)
+        return None if edit.is_prose else (retired_by(edit), brought_by(edit))
     if capture.event_name != "PostToolUse" or capture.tool_name != "Bash":
         return None
     steps = shell.steps(fields.argument(capture, "command"))
@@ -73,14 +75,29 @@ def taken_out(capture: Capture, edit: Edit | None) -> tuple[list[Retired], list[
 
 
 def _moved(step: Command) -> Iterator[Retired]:
-    """Yield the names of the files that a step removes, or gives another name."""
+    """Yield the names of the files that a step removes or gives another name; of what git tracks, the paths.
+
+    A script that git knows at the top is called by `./` and its name.
+    """
     is_git = step.program == "git"
     what = step.words[1] if is_git and len(step.words) > 1 else step.program
-    files = [os.path.basename(path.rstrip("/")) for path in step.operands[is_git:]]
-    if what == "mv" and len(files) == 2 and "." in files[1] and files[0] != files[1]:  # noqa: PLR2004
-        yield Retired(files[0], files[1], was_defined=True)
+    given = [path.removeprefix("./") for path in step.operands[is_git:]]
+    paths = [path.rstrip("/") for path in given]
+    files = [os.path.basename(path) for path in paths]
+    if what == "mv" and len(files) > 1:
+        is_into = len(files) > 2 or given[-1] != paths[-1] or ("." in files[0] and "." not in files[-1])  # noqa: PLR2004
+        for path, name in zip(paths[:-1], files[:-1], strict=True):
+            if not is_into and "." in files[-1] and name != files[-1]:
+                yield Retired(name, files[-1], was_defined=True)
+            elif is_git and "/" in path:
+                new = f"{paths[-1]}/{name}" if is_into else paths[-1]
+                yield Retired(path, new, was_defined=True)
     elif what == "rm":
-        yield from (Retired(name, was_defined=True) for name in files if code_names(name)[:1] == (name,))
+        for path, name in zip(paths, files, strict=True):
+            if code_names(name)[:1] == (name,):
+                yield Retired(name, was_defined=True)
+            elif is_git and name.isidentifier():
+                yield Retired(path if "/" in path else f"./{path}", was_defined=True)
 
 
 def _substituted(step: Command) -> Iterator[Retired]:
@@ -95,8 +112,10 @@ def _substituted(step: Command) -> Iterator[Retired]:
     is_everywhere = len(files) != 1 or "*" in files[0]
     for found in filter(None, map(_SUBSTITUTION.fullmatch, expressions)):
         old, new = (_ANCHOR.sub("", found[name]).replace("\\.", ".") for name in ("old", "new"))
-        if code_names(old)[:1] == (old,) and _TOKEN.fullmatch(new) and not new.endswith(f".{old}"):
-            yield Retired(old, new, was_defined=is_everywhere and "g" in found["flags"])
+        is_all = is_everywhere and "g" in found["flags"]
+        is_name = code_names(old)[:1] == (old,) and _TOKEN.fullmatch(new) and not new.endswith(f".{old}")
+        if is_name or (is_all and is_literal(old) and is_literal(new)):
+            yield Retired(old, new, was_defined=is_all)
 
 
 def retired_by(edit: Edit) -> list[Retired]:
@@ -151,6 +170,11 @@ def stated_code(text: str) -> list[str]:
 def is_code(quoted: str) -> bool:
     """Tell whether what is quoted is more than a name, or a name that is called."""
     return bool(_SYNTAX.search(quoted)) and not quoted.endswith("()")
+
+
+def is_literal(text: str) -> bool:
+    """Tell whether a text stands for itself and is no name of code: a path, a package, a host with a port."""
+    return bool(_LITERAL.fullmatch(text) and _MARKED.search(text)) and not _TOKEN.fullmatch(text)
 
 
 def may_be_word(name: str) -> bool:

@@ -129,6 +129,11 @@ ALTER TABLE sessions DROP COLUMN extraction_due;
 ALTER TABLE sessions DROP COLUMN extraction_note;
 """
 
+# What was seen in texts for people alone is not looked for any more; what is in the code is seen again.
+_SEEN_IN_CODE = """
+DELETE FROM retired_names WHERE NOT is_gone AND replacement = '' AND beside = '';
+"""
+
 # Files of the first day of development, with so many steps or fewer, are not brought up to date.
 TOO_OLD = 7
 MIGRATIONS: tuple[str, ...] = (
@@ -141,6 +146,7 @@ MIGRATIONS: tuple[str, ...] = (
     _CLIENTS,
     _SYNC,
     _TOLD_TOGETHER,
+    _SEEN_IN_CODE,
 )
 
 

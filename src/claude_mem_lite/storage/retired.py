@@ -11,6 +11,8 @@ from claude_mem_lite.storage.models import Observation, PendingEvent, RetiredNam
 # The newest: of all that are asked for, and of those that are gone.
 _CANDIDATES, _GONE = 5_000, 1_000
 _AT_ONCE = 500  # of SQLite's variables
+# What is no name: a path, a host with its port.
+_IS_TEXT = RetiredName.name % "*[:/@]*"
 
 
 def note(
@@ -106,7 +108,7 @@ def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch:
     rows = rows.where((RetiredName.project_dir == project_dir) & (is_gone | is_renamed))
     if names is not None:
         some = sorted(names)[:_AT_ONCE]
-        rows = rows.where(RetiredName.name.in_(some) | (RetiredName.beside != ""))
+        rows = rows.where(RetiredName.name.in_(some) | (RetiredName.beside != "") | _IS_TEXT)
     # Of too many those that were asked for by name go first.
     order = (*([RetiredName.beside != ""] if names is not None else []), RetiredName.retired_at.desc())
     newest: Any = rows.order_by(*order).limit(_GONE).tuples()

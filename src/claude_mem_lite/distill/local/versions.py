@@ -15,6 +15,7 @@ from claude_mem_lite.distill.local import fields, hunks
 from claude_mem_lite.distill.local.hunks import Hunk
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.quoting import named
+from claude_mem_lite.repository import PROSE
 from claude_mem_lite.text import one_line
 
 _ALL = 1_000_000  # definitions
@@ -46,6 +47,11 @@ class Edit:
     def is_plain(self) -> bool:
         """Prose or configuration: its lines are the knowledge."""
         return is_plain(self.path)
+
+    @property
+    def is_prose(self) -> bool:
+        """Text for people, which may well name what is no more."""
+        return self.path.lower().endswith(PROSE)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
