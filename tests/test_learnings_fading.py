@@ -174,6 +174,17 @@ def test_the_cosine_of_a_text_to_rows_is_what_the_model_says(meaning: Index) -> 
     assert far < 0.7
 
 
+@pytest.mark.meaning
+def test_a_model_that_knows_the_letters_alone_has_no_cosine(meaning: Index) -> None:
+    """Any two short orders in Korean are near to each other for MiniLM, in Italian they are not."""
+    rows = [row_of(heard(text, origin="user")) for text in ("네 그건 다음에요", "non pushare mai")]
+    embed_all(meaning)
+    ids = [row.id for row in rows]
+
+    assert likeness.cosines("learning", "네 그건 고쳐야죠", ids) == {}
+    assert set(likeness.cosines("learning", "il ramo è già su GitLab", ids)) == set(ids)
+
+
 def test_without_services_there_is_no_cosine(memory: Path) -> None:
     """Nobody is waited for when nobody is there."""
     assert likeness.cosines("learning", "anything", ["a"]) == {}

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from claude_mem_lite.capture import client
 from claude_mem_lite.kinds import Kind
+from claude_mem_lite.search.embedder.records import MINILM
 from claude_mem_lite.search.indexing import LONGEST_TEXT
 from claude_mem_lite.search.vectors import Vectors, VectorsError
 
@@ -13,12 +14,14 @@ log = logging.getLogger(__name__)
 
 _ANSWER_S = 30.0  # the model may have to be loaded
 _NEAREST = 10
+_LAST_LATIN = "\u024f"
 
 
 def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
     """Return the cosines (-1 to 1) of a text to the nearest of some rows, by id, best first.
 
-    A row without a vector is left out; there are none without a model, the web process or the vectors.
+    A row without a vector is left out; there are none without a model, the web process or the vectors, nor
+    for a script of which the model knows the letters alone.
     """
     if not ids:
         return {}
@@ -26,7 +29,7 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
         found = client.post("/api/embed", {"texts": [text[:LONGEST_TEXT]]}, timeout_s=_ANSWER_S)
     except client.UnreachableError:
         return {}
-    if found is None:
+    if found is None or not reads(str(found["key"]), text):
         return {}
     try:
         store = Vectors(str(found["key"]), int(found["dimension"]))
@@ -35,3 +38,12 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
         log.warning("told apart by words alone: %s", error)
         return {}
     return dict(sorted(cosines.items(), key=lambda row: -row[1])[:_NEAREST])
+
+
+def reads(key: str, text: str) -> bool:
+    """Tell whether the model of a key can tell what a text means.
+
+    MiniLM cannot where most letters are not Latin: two orders in Korean have a cosine of .8 to .9.
+    """
+    latin = [letter <= _LAST_LATIN for letter in text if letter.isalpha()]
+    return key != MINILM.key or 2 * sum(latin) >= len(latin)
