@@ -318,6 +318,37 @@ def test_what_several_sessions_had_to_prepare_for_is_not_cured_by_a_success(memo
 @pytest.mark.parametrize(
     ("later", "works"),
     [
+        ("shelf test books/d.go", []),
+        ("shelf test ./books", []),
+        ("shelf test --all", ["shelf test --all"]),
+        ("shelf test", ["shelf -C books test"]),
+        ("shelf pack books/d.go", ["shelf -C books test"]),
+        ("SHELF=1 shelf test books/d.go", ["shelf -C books test"]),
+    ],
+)
+def test_what_failed_with_several_files_is_cured_by_another_one(
+    memory: Path, later: str, works: list[str]
+) -> None:
+    """With an option in place of the file it works with that."""
+    for name, file in (("s1", "books/a.go"), ("s2", "./cellar/...")):
+        session(name, call(f"shelf test {file}", error=NOT_THERE), call("shelf -C books test"))
+    session("s3", call(later))
+
+    assert [each.works for each in told_findings(findings.known("/p"))] == works
+
+
+def test_what_failed_with_one_file_is_not_cured_by_another_one(memory: Path) -> None:
+    """It may be the file that fails."""
+    for name in ("s1", "s2"):
+        session(name, call("shelf test books/a.go", error=NOT_THERE), call("shelf -C books test"))
+    session("s3", call("shelf test books/b.go"))
+
+    assert [each.works for each in told_findings(findings.known("/p"))] == ["shelf -C books test"]
+
+
+@pytest.mark.parametrize(
+    ("later", "works"),
+    [
         # It failed itself, and something else worked.
         ([call("shelf exec api load", error=OFF), call("shelf up && shelf exec api load")],
          "shelf up && shelf exec api load"),
@@ -540,6 +571,23 @@ def test_what_names_a_thing_that_was_missed_since_is_not_told(memory: Path) -> N
 
     session("s4", checks)
     assert told() == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("works", "is_told"),
+    [("shelf db:seed --all", False), ("shelf run seed --all", True), ("shelf load", True)],
+)
+def test_a_sub_command_is_missed_where_another_has_its_place(
+    memory: Path, works: str, *, is_told: bool
+) -> None:
+    """An error may name it for another reason."""
+    report = cases.of_event(
+        events.stop("All books come back with `shelf seed --wipe`, says `app.toml`."), "/p"
+    )
+    session("s1", report)
+    session("s2", call("shelf seed --all", error='Command "seed" not found in shelf'), call(works))
+
+    assert ("All books come back" in builder.build("/p", session_id="new").text) == is_told
 
 
 def test_forgetting_takes_the_failures_along(memory: Path) -> None:

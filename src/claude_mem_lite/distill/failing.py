@@ -102,7 +102,7 @@ class Failed:
 
 
 class Read(NamedTuple):
-    """What a session's calls come to: what failed, and by shape the place of the last call that worked."""
+    """What a session's calls come to: what failed, and by command the place of the last call that worked."""
 
     failed: list[Failed]
     worked: dict[str, int]
@@ -123,7 +123,7 @@ def read_calls(captures: Iterable[Capture]) -> Read:
             each.hear(at, call)
         # What had to be prepared for does not work as it is.
         if call.has_worked and not any(each.works_at == at and each.is_same(call) for each in open_ones):
-            worked[shape(call.command)] = at
+            worked[call.command] = at
         if error is not None:
             tried.append(_Tried(at, call, error))
     found = [

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Protocol
 
 from claude_mem_lite.distill.calls import only_looks, shape
-from claude_mem_lite.distill.failing import VERSIONING
+from claude_mem_lite.distill.failing import VERSIONING, is_prepared
 from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
@@ -26,6 +26,8 @@ _PROGRAM, _NAMED, _VARIABLE = re.compile(r"[\w.+-]+"), re.compile(r"[^\s'\"`,;()
 _LAST, _MOST = 5, 0.8
 _SKIPS = "--no-verify"
 _TELLING = 6  # letters of a word by which two calls are akin
+_FILE = "…"
+_LAST_FILE = re.compile(r" (?![-@])(?:\S*/\S*|[\w-]+\.[a-z]{1,4})$")
 # What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
 _BY_CD = re.compile(r"\bcd\b\W")
 
@@ -191,21 +193,66 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
     }
 
 
+def settled(rows: Sequence[Row], worked: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return calls that failed once and have worked since: columns, by the event that failed.
+
+    `worked` are the times of commands that succeeded. A call is cured that has worked as it was; of several
+    that failed alike and differ in the file at their end, if one with any file has. If one has worked with an
+    option in its place, then that is what works. It says nothing where several sessions met a failure and had
+    to run something else before.
+    """
+    sessions: defaultdict[str, set[str]] = defaultdict(set)
+    calls: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in rows:
+        sessions[row.signature].add(row.session_id)
+        calls[row.signature, _frame(row.command)].add(row.command)
+    again: dict[str, str] = {}
+    instead: dict[str, tuple[str, str]] = {}
+    for command, at in sorted(worked.items(), key=lambda each: each[1]):
+        again |= {shape(command): at, _frame(command): at}
+        start, option, _ = command.partition(" -")
+        instead |= {f"{start} {_FILE}": (at, command)} if option else {}
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        if row.rule or (len(sessions[row.signature]) > 1 and is_prepared(row.command, row.works)):
+            continue
+        frame = _frame(row.command)
+        key = frame if len(calls[row.signature, frame]) > 1 else shape(row.command)
+        at, works = instead.get(key, ("", ""))
+        if row.failed_at < again.get(key, ""):
+            found[row.event_id] = {"is_cured": True}
+        elif row.failed_at < at:
+            found[row.event_id] = {"works": works}
+    return found
+
+
+def _frame(command: str) -> str:
+    """Return what calls have in common that differ in the file or folder at their end."""
+    return _LAST_FILE.sub(f" {_FILE}", shape(command))
+
+
 def missing(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
-    """Return the programs and operands of calls whose error names the operand, each with the last time."""
+    """Return the programs and operands of calls whose error names the operand, each with the last time.
+
+    The first operand is a sub-command, which an error may name for another reason; one that has another in
+    its place in what worked was not there: `pnpm seed`, `pnpm db:seed`.
+    """
     found: dict[tuple[str, str], str] = {}
     for row in rows:
         named = set() if row.rule else set(_BARE.findall(row.error))
-        for each in called(row.command) if not named.isdisjoint(row.command.split()) else ():
-            if each[1] in named:
-                found[each] = max(row.failed_at, found.get(each, ""))
+        if named.isdisjoint(row.command.split()):
+            continue
+        replaced = _replaced(row)[0]
+        for step in steps(row.command):
+            for word in {*step.operands[1:], *({replaced} & set(step.operands))} & named:
+                found[step.program, word] = max(row.failed_at, found.get((step.program, word), ""))
     return found
 
 
 @lru_cache(maxsize=4_096)
 def called(command: str) -> frozenset[tuple[str, str]]:
-    """Return the programs of a command with each of their operands but the first, which is a sub-command."""
-    return frozenset((step.program, word) for step in steps(command) for word in step.operands[1:])
+    """Return the programs of a command with each of their operands."""
+    return frozenset((step.program, word) for step in steps(command) for word in step.operands)
 
 
 def _replaced(row: Row) -> tuple[str, str]:

@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Iterator
 
 from claude_mem_lite.distill.calls import shape
-from claude_mem_lite.distill.failing import is_prepared, read_calls
-from claude_mem_lite.distill.findings import renewed
+from claude_mem_lite.distill.failing import read_calls
+from claude_mem_lite.distill.findings import renewed, settled
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import capture_of
 from claude_mem_lite.storage import facts
@@ -46,6 +46,6 @@ def take(session: Session) -> None:
     ]
     with facts.transaction():
         finding_rows.save(rows)
-        worked = {like: events[at][1] for like, at in read.worked.items()}
-        finding_rows.cure(session.project_dir, worked, unless=is_prepared)
+        worked = {command: events[at][1] for command, at in read.worked.items()}
+        finding_rows.renew(session.project_dir, lambda known: settled(known, worked))
         finding_rows.renew(session.project_dir, renewed)

@@ -30,31 +30,8 @@ def save(rows: Sequence[Mapping[str, Any]]) -> None:
         FailedCall.insert_many(some).on_conflict_ignore().execute()
 
 
-def cure(project_dir: str, worked: Mapping[str, str], *, unless: Callable[[str, str], bool]) -> None:
-    """Note that commands have succeeded: `worked` are the times at which, by shape.
-
-    Where several sessions met a failure it says nothing, if `unless` is true of the command and what works.
-    """
-    mine = (FailedCall.project_dir == project_dir) & ~FailedCall.is_cured & (FailedCall.rule == "")
-    columns = (
-        FailedCall.pk, FailedCall.shape, FailedCall.failed_at, FailedCall.session_id, FailedCall.signature,
-        FailedCall.command, FailedCall.works,
-    )  # fmt: skip
-    rows = FailedCall.select(*columns).where(mine)
-    met: dict[str, set[str]] = {}
-    for row in rows:
-        met.setdefault(row.signature, set()).add(row.session_id)
-    cured = [
-        row.pk
-        for row in rows
-        if row.failed_at < worked.get(row.shape, "")
-        and not (len(met[row.signature]) > 1 and unless(row.command, row.works))
-    ]
-    FailedCall.update(is_cured=True).where(FailedCall.pk.in_(cured)).execute()
-
-
 def renew(
-    project_dir: str, renewed: Callable[[Sequence[FailedCall]], Mapping[str, Mapping[str, str]]]
+    project_dir: str, renewed: Callable[[Sequence[FailedCall]], Mapping[str, Mapping[str, Any]]]
 ) -> None:
     """Change failed calls as `renewed` says of all that are known: columns, by the event that failed."""
     for event_id, columns in renewed(known(project_dir)).items():
