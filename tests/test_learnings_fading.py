@@ -182,6 +182,7 @@ def test_a_model_that_knows_the_letters_alone_has_no_cosine(meaning: Index) -> N
     ids = [row.id for row in rows]
 
     assert likeness.cosines("learning", "네 그건 고쳐야죠", ids) == {}
+    assert likeness.cosines("learning", "rollback해 주세요", ids) == {}
     assert set(likeness.cosines("learning", "il ramo è già su GitLab", ids)) == set(ids)
 
 

@@ -58,7 +58,7 @@ ALWAYS = _any_of(
     "alltid,aldrig,altid,aldri,(?:nästa|næste|neste) gang,kom ihåg,husk,glöm inte,glem ikke,(?:varje|hver) gang du,aina,(?:ei|älä) koskaan,"
     "ensi kerralla,muista,vždy(?:cky)?,nikdy,příště,pamatuj,nezapomeň,завжди,ніколи,наступного разу,не забувай,"
     "întotdeauna,mereu,niciodată,data viitoare,nu uita,mindig,soha,legközelebb,ne felejtsd,πάντα,ποτέ,"
-    "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,asla,unutma",
+    "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,hep,asla,unutma",
     "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|一律|毎回|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
 # What is always so and is no rule: "always the same error", "immer dieser Fehler".
@@ -189,7 +189,7 @@ HOW = re.compile(
         r"inte,inga?,ingen,inget,utan,bara,endast,först,varje,ska,måste,hellre,undvik,ikke,uden,uten,kun,først,hver,skal,"
         r"älä,ilman,vain,ensin,jen,pouze,nejdřív,mus[íi]\w*,лише,тільки,спочатку,кожн\w+,треба,краще,fără,doar,trebuie,"
         r"не,без,избега\w*,вместо,лучше,убедись,долж\w+,нужно,надо,только,сначала,кажд\w+,"
-        "değil,yerine,tercih,önce,sadece",
+        "değil,yerine,tercih,önce,sadece,her,yasak",
         "不要|别|別|不能|不许|不准|避免|而不是|优先|優先|确保|必须|必須|应该|應該|只用|先|每|所有|统一|一律|使用|ないで|しない|なし|避け|代わり|べき|だけ|まず"
         "|先に|毎|てください|않|말고|없이|피하|대신|해야|먼저|모든",
     ).pattern
@@ -235,7 +235,7 @@ ONCE = _any_of(
     r"yet,today,tonight,tomorrow,temporarily,for now,this (?:time|once|week|morning|afternoon),right (?:now|away),for the moment,"
     "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),"
     r"(?:hang on|espera|warte|moment|attends|aspetta|wacht|poczekaj|vänta|vent|подожди|зачекай)(?=[\x2c.!]|$),"
-    "until (?:i|you|we|then|tomorrow),let me know,"
+    "until (?:then|tomorrow),let me know,"
     "(?:in|on|for|at|with|as) (?:this|that) (?:pr|commit|change|branch|task|session|case|test|file|function|step"
     "|one|ticket|bug|batch),on line \\d+,when you(?:'re| are) (?:done|finished),"
     "diesmal,vorerst,erstmal,fürs erste,heute,noch nicht,pas encore,todavía no,ainda não,non ancora,jeszcze nie,ещё не,"

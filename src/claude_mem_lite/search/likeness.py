@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 _ANSWER_S = 30.0  # the model may have to be loaded
 _NEAREST = 10
-_LAST_LATIN = "\u024f"
+_LAST_LATIN, _MOSTLY = "\u024f", 0.75
 
 
 def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
@@ -43,7 +43,7 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
 def reads(key: str, text: str) -> bool:
     """Tell whether the model of a key can tell what a text means.
 
-    MiniLM cannot where most letters are not Latin: two orders in Korean have a cosine of .8 to .9.
+    MiniLM cannot where many letters are not Latin: two orders in Korean have a cosine of .8 to .9.
     """
     latin = [letter <= _LAST_LATIN for letter in text if letter.isalpha()]
-    return key != MINILM.key or 2 * sum(latin) >= len(latin)
+    return key != MINILM.key or sum(latin) >= _MOSTLY * len(latin)
