@@ -286,11 +286,47 @@ def test_a_call_that_has_to_be_made_with_more_is_told_at_once(memory: Path) -> N
 
     says = (
         "`shelf load` failed in 1 session: “connect: Connection refused by shelf”."
-        " What worked: `docker compose up -d && shelf load`"
+        " What worked: the same after `docker compose up -d`"
     )
     assert says in builder.build("/p", session_id="new").text
     session("s2", call("shelf load"))
     assert says not in builder.build("/p", session_id="newer").text
+
+
+def test_a_call_that_works_with_an_option_more_is_told_by_that(memory: Path) -> None:
+    """At its end; in the middle of a call the whole call shows where."""
+    for name in ("s1", "s2"):
+        session(
+            name, call("shelf load --all", error=NOT_THERE), call("shelf load --all --vault ~/key"),
+            call("tape run app", error="the input is not a terminal"), call("tape run -T app"),
+        )  # fmt: skip
+
+    told = builder.build("/p", session_id="new").text
+
+    assert "What worked: the same with `--vault ~/key`" in told
+    assert "What worked: `tape run -T app`" in told
+
+
+def test_a_failure_without_a_cure_gives_way(memory: Path) -> None:
+    """To one that fewer sessions met, and for which something worked."""
+    for name in ("s1", "s2", "s3"):
+        session(name, call("tape run app", error="the input is not a terminal"))
+        session(f"{name}b", *([FAILS, WORKS] if name != "s1" else []))
+
+    found = [line.says for each in builder.build("/p", session_id="new").sections for line in each.lines]
+
+    told = [at for at, says in enumerate(found) if " failed in " in says]
+    assert ["failed in 2 sessions" in found[at] for at in told] == [True, False]
+
+
+def test_a_cure_that_fails_with_nothing_else_known_stays(memory: Path) -> None:
+    """It is the best that is known, and may fail for another reason."""
+    session("s1", FAILS, WORKS)
+    session("s2", call("tool run build --slow", error="the disk is full again"))
+
+    assert [
+        each.works for each in told_findings(findings.known("/p")) if each.command.endswith("--fast")
+    ] == ["tool run build --slow"]
 
 
 def test_an_old_project_tells_of_one_session_only_what_has_to_be_made_with_more(memory: Path) -> None:
@@ -492,7 +528,7 @@ def test_a_cure_by_what_is_gone_is_not_told(memory: Path) -> None:
     before = builder.build("/p", session_id="new").text
     session("s3", call("git rm -q prepare-all.sh"))
 
-    assert "What worked: `sh prepare-all.sh && shelf load`" in before
+    assert "What worked: the same after `sh prepare-all.sh`" in before
     assert "prepare-all" not in builder.build("/p", session_id="new").text.partition("## Fails here")[2]
 
 
@@ -531,6 +567,7 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
         session(
             name, call("cd lib && make check 2>&1 | tail -3"), call("make check"),
             call("cd web && PORT=4011 CI=1 npx vitest"), call("HOME=/tmp/x bin/rails test"),
+            call("JAVA_HOME=/usr/lib/java-17 gradle check"),
             call("git push"), call("cat notes.md"), call('make "the docs"'),
             call("make x > /tmp/out"), call("rm lib/old.py"),
             call("python3 - <<E\nprint(1)\nE"), call("make broken", error="it is all broken"),
@@ -543,7 +580,8 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
     ]  # fmt: skip
 
     assert line == (
-        "Run most here: `cd lib && make check`, `cd web && PORT=4012 CI=1 npx vitest`, `bin/rails test`"
+        "Run most here: `cd lib && make check`, `cd web && PORT=4012 CI=1 npx vitest`, `bin/rails test`,"
+        " `JAVA_HOME=/usr/lib/java-17 gradle check`"
     )
 
 

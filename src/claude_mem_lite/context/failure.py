@@ -38,6 +38,8 @@ _JOINS = 3  # letters of a word that joins others, at most
 _INFLECTED = 4  # letters of a name that a language may put an ending to: "committen", "tests"
 # A failure is worth so much less for each session that has not met it.
 _FADES = 0.95
+# What is not known to work is worth so much of what is.
+_NO_CURE = 0.3
 # The sessions in which an explanation may have been given before, and how many of these are told.
 _SESSIONS, _EXPLAINED = 60, 2
 # What is found out twice will be needed again: "a new field of `A` has to be copied to `B`". A pair of names
@@ -196,7 +198,7 @@ def _line(past: Past, found: Finding, says: str) -> Line:
     since = sum(row.last_event_at > found.last_at for row in past.sessions)
     observed = finding_rows.observed(found.event_ids)
     opens = next((each for each in found.event_ids if each in observed), found.sessions[-1])
-    weight = len(found.sessions) * _FADES**since
+    weight = len(found.sessions) * _FADES**since * (1.0 if found.works else _NO_CURE)
     return past.line(
         opens, "observation", found.last_at, says, weight=weight, reason=f"failed {found.times} times",
         chars=_CHARS, stands_for=found.event_ids,

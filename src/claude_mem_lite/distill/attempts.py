@@ -42,9 +42,10 @@ _VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}|\s-$")
 _BIN = re.compile(r"(?:[\w.-]+/)*bin/")  # where a project keeps programs
 _RAN_CHARS = 60
-# Wrappers that say nothing of how a command has to be given; what a folder or a value of one place has.
+# Wrappers that say nothing of how a command has to be given; what a folder or a value of one place has. A
+# system's folders are no such: JAVA_HOME=/usr/lib/jvm/java-17.
 _ASIDE = frozenset({"timeout", "time", "nice", "nohup", "command", "builtin", "exec", "stdbuf", "xargs"})
-_NOWHERE = re.compile(r"(?:^|=)[~/]|[$'\"`*…\[]|\.\.")
+_NOWHERE = re.compile(r"^[~/]|=(?:~|/(?!usr/|opt/|Library/|nix/))|[$'\"`*…\[]|\.\.")
 _GITS = ("fatal", "error", "CONFLICT", "hint", "!", "remote")  # how git begins its own errors
 
 _PROGRAM = re.compile(r"[\w.+-]+")

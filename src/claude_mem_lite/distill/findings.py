@@ -26,7 +26,7 @@ _PROGRAM, _NAMED, _VARIABLE = re.compile(r"[\w.+-]+"), re.compile(r"[^\s'\"`,;()
 _LAST, _MOST = 5, 0.8
 _SKIPS = "--no-verify"
 _TELLING = 6  # letters of a word by which two calls are akin
-_FILE = "…"
+_FILE, _AND = "…", " && "
 _LAST_FILE = re.compile(r" (?![-@])(?:\S*/\S*|[\w-]+\.[a-z]{1,4})$")
 # What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
 _BY_CD = re.compile(r"\bcd\b\W")
@@ -110,6 +110,12 @@ class Finding:
         if before and before != self.command:  # a wrapper, or a step into a folder
             was_there = ", where the shell stood already" if before.startswith("cd ") else ""
             works = f"the same without {_in_backticks(before, _WORKS_CHARS)}{was_there}"
+        elif is_prepared(self.command, self.works):
+            works = (
+                f"the same after {_in_backticks(self.works[: -len(self.command) - len(_AND)], _CURE_CHARS)}"
+            )
+        elif self.works.startswith(f"{self.command} -"):
+            works = f"the same with {_in_backticks(self.works[len(self.command) :].strip(), _CURE_CHARS)}"
         worked = f" What worked: {works}" if self.works else ""
         met, error = count(len(self.sessions), "session"), quoted(one_line(self.error, _ERROR_CHARS))
         if self.rule:
@@ -178,9 +184,10 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
             for event_id, (command, works) in now.items()
             if not given_up.isdisjoint(works.split())
         }
-        failed = shape(row.command)
-        same = (each for each in cures.pop(failed, ()) if shape(now[each][1]) == failed)
-        changed |= {each: (now[each][0], row.works) for each in same}
+        if row.works:  # else it is the best that is known
+            failed = shape(row.command)
+            same = (each for each in cures.pop(failed, ()) if shape(now[each][1]) == failed)
+            changed |= {each: (now[each][0], row.works) for each in same}
         changed[row.event_id] = row.command, row.works
         for event_id, (_, works) in changed.items():
             cures[shape(works)].add(event_id)
