@@ -215,6 +215,25 @@ def test_what_a_prompt_states_is_told(pond: Path) -> None:
     assert [line.id for line in ask("how do we keep the beavers' lodge dry?").lines] == ["bbbbbbbb"]
 
 
+def test_a_prompt_of_a_few_words_answers_questions_only(pond: Path) -> None:
+    """It says little without what it answers; its title is told once."""
+    brief, said = (
+        "lodge too, with tar please",
+        "keep the lodge of the beavers dry. with tar, and not with moss, as ever",
+    )
+    remember("bbbbbbbb", brief, brief, tool_name="UserPromptSubmit")
+    remember("cccccccc", said.partition(".")[0], said, tool_name="UserPromptSubmit")
+
+    asked = ask("how do we keep the beavers' lodge dry, with tar?").lines
+    told = ask("tar the lodge of the beavers, please keep it dry")
+
+    assert {line.id for line in asked} == {"bbbbbbbb", "cccccccc"}
+    assert [line.says for line in told.lines] == [said]
+    assert ("bbbbbbbb", "a few words, and nothing is asked") in {
+        (left.line.id, left.why) for left in told.left_out
+    }
+
+
 def test_a_report_is_told_in_statements(pond: Path) -> None:
     """Those that say most on the prompt, without the numbers, headings and code of its list."""
     report = """Done! Two things were wrong.

@@ -55,7 +55,7 @@ def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float],
     told = " ".join(text for at, text in sorted(chosen.items()) if at < len(sentences))
     shown = [text for at, text in sorted(chosen.items()) if at >= len(sentences)]
     captured = quoted(LINE_END.join(text for text in shown if text not in commands))
-    if title.endswith(("…", "…”")) and harmless(told, chars=len(told) + 1).startswith(title.rstrip("…”")):
+    if title.rstrip("…”") in harmless(told, chars=len(told) + 1):
         title = ""
     body = LINE_END.join(filter(None, [told, *(text for text in shown if text in commands), captured]))
     return harmless(": ".join(filter(None, [title, body])), chars=chars + TITLE_CHARS)

@@ -28,6 +28,7 @@ from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.context import RECALL, began
 from claude_mem_lite.storage.search import Scope
+from claude_mem_lite.text import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,6 +71,8 @@ OUTPUT_SESSIONS = 10
 _WORDS = REPORTS | USERS | {"ExitPlanMode"}
 _A_ROW = 0.5  # of the rows that have a word, as a sample says it
 _BARE_CHARS = 100  # of a report that may state nothing: "Done."
+# Of a prompt that says little without what it answers; a sign stands for two letters.
+_FEW_CHARS, _SIGN = 60, re.compile(f"[{SIGNS}]")
 # A row of which the prompt has this share of the words is the prompt.
 ECHO, _ECHO_CHARS = 0.85, 2_000
 
@@ -329,8 +332,13 @@ def _why_no_answer(hit: Hit, asked: Asked) -> str:
         return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
     if hit.why and row.is_candidate:
         return "a candidate, no rule"
-    is_call = hit.why and row.kind == "observation" and row.tool_name not in _WORDS
-    return "a call, and nothing is asked" if is_call and not asked.is_question else ""
+    if not hit.why or asked.is_question:
+        return ""
+    if row.tool_name == "UserPromptSubmit":
+        size = len(row.summary) + len(_SIGN.findall(row.summary))
+        return "a few words, and nothing is asked" if size < _FEW_CHARS else ""
+    is_call = row.kind == "observation" and row.tool_name not in _WORDS
+    return "a call, and nothing is asked" if is_call else ""
 
 
 def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int) -> Line:
