@@ -10,6 +10,7 @@ from claude_mem_lite.quoting import named, quote_long_names
 from claude_mem_lite.storage import retired as retired_names
 from claude_mem_lite.storage.retired import Gone
 
+_LITERALS = 100  # paths and addresses that are looked for, the newest
 _TOLD, _NOTE_CHARS = 2, 480  # names in a line, and what they take at most with two branches
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z\d]*(?:-[a-z\d]+)+)")
@@ -32,7 +33,7 @@ class Superseded:
                 self._values.setdefault(row.beside, []).append(row)
             else:
                 self._names.setdefault(row.name, row)
-        self._literals = _any_of(name for name in self._names if is_literal(name))
+        self._literals = [name for name in self._names if is_literal(name)][:_LITERALS]
 
     def __call__(self, text: str, at: str) -> str:
         """Return what to add to a text of a time, " (`old` → `new`)"; "" where it still holds.
@@ -43,7 +44,7 @@ class Superseded:
             return ""
         named = [name for name in code_names(text) if not may_be_word(name) or f"`{name}`" in text]
         named += [*stated_code(text), *_options(text)]
-        named += self._literals.findall(text) if self._literals else []
+        named += [name for name in self._literals if name in text and _stands_alone(name, text)]
         found = [self._names[name] for name in named if name in self._names]
         words = set(_WORD.findall(text)) if self._values else set()
         for name in self._values.keys() & words:
@@ -60,10 +61,8 @@ class Superseded:
         return f" ({note})" if note else ""
 
 
-def _any_of(literals: Iterable[str]) -> re.Pattern[str] | None:
-    """Return what finds texts where they stand for themselves, None if there are none."""
-    found = "|".join(map(re.escape, sorted(literals, key=len, reverse=True)))
-    return re.compile(rf"(?<![\w.-])(?:{found})(?![\w-])") if found else None
+def _stands_alone(name: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
 
 def _options(text: str) -> list[str]:

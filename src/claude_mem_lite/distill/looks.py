@@ -2,7 +2,7 @@
 
 import os.path
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from claude_mem_lite import repository
@@ -84,7 +84,7 @@ def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session
     if found is None:
         return
     held, moved = in_code(tokens, names - code)
-    held |= found | _paths(tree, (name for name in code if "/" in name))
+    held |= found | _paths(tree, {name for name in code if "/" in name})
     gone = {name: moved.get(name, "") for name in known if name not in held}
     # What is remembered is redacted, this comes from a file.
     gone = {name: new if redact(new) == new else "" for name, new in gone.items()}
@@ -93,9 +93,9 @@ def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session
         retired.remember(project_dir, [stated[name] for name in stated.keys() & held])
 
 
-def _paths(tree: str, names: Iterable[str]) -> set[str]:
+def _paths(tree: str, names: Collection[str]) -> set[str]:
     """Return which names are paths of files in a work tree, or of folders that git tracks."""
-    folders = repository.tracked_folders(tree)
+    folders = repository.tracked_folders(tree) if names else frozenset()
     return {name for name in names if name in folders or os.path.isfile(os.path.join(tree, name))}
 
 
