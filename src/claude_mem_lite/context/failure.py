@@ -33,13 +33,14 @@ _VALUE = re.compile(r"(?<=\w)=\S*(?=.* )")  # of a variable
 # How a command begins that enters a folder, or sets variables; in fewer of its runs that does not count.
 _HOW, _SELDOM = re.compile(r"^(?:cd \S+ && )?(?:\w+=\S* )*"), 0.25
 _FINDINGS = 20  # of which lines are made
+_COMMAND = re.compile(r"`([^`]+)`")
 _SUBS = 2  # words of a sub-command, as in `gh pr create`
 _JOINS = 3  # letters of a word that joins others, at most
 _INFLECTED = 4  # letters of a name that a language may put an ending to: "committen", "tests"
 # A failure is worth so much less for each session that has not met it.
 _FADES = 0.95
-# What is not known to work is worth so much of what is.
-_NO_CURE = 0.3
+# What nothing is known to cure is worth so much of what has a cure, and one that is told as run most anyway.
+_NO_CURE, _TOLD = 0.3, 0.3
 # The sessions in which an explanation may have been given before, and how many of these are told.
 _SESSIONS, _EXPLAINED = 60, 2
 # What is found out twice will be needed again: "a new field of `A` has to be copied to `B`". A pair of names
@@ -53,10 +54,13 @@ def recurring(past: Past) -> list[Line]:
 
     What one session met is told if the call with something more worked, in a young project, where little can
     have recurred, if much the same call did. A look for what is not there, or a `cd` to it, is a slip, told
-    when it happens again. What worked with something that is gone since is not told.
+    when it happens again. What worked with something that is gone since is not told; what is run most anyway
+    gives way.
     """
     is_young = len(past.sessions) < _YOUNG
     rows = past.failed
+    most = _run_most(past, {row.shape for row in rows if not row.rule})
+    told = {command for line in most for command in _COMMAND.findall(line.says)}
     found = [
         each
         for each in findings(rows)
@@ -67,12 +71,15 @@ def recurring(past: Past) -> list[Line]:
         and not _is_gone(past, each.in_general.works, each.last_at)
     ]
     rules = [each for each in found if each.rule]
-    lines = [_line(past, each, each.in_general.says) for each in found[:_FINDINGS] if not each.rule]
+    lines = [
+        _line(past, each, each.in_general.says, share=_TOLD if each.works in told else 1.0)
+        for each in found[:_FINDINGS]
+        if not each.rule
+    ]
     if rules:
         newest = max(rules, key=lambda each: each.last_at)
         lines.append(replace(_line(past, newest, rules_told(rules)), is_one_of_many=True))
-    failing = {row.shape for row in rows if not row.rule}
-    return [*_run_most(past, failing), *sorted([*lines, *_explained(past)], key=lambda line: -line.value)]
+    return [*most, *sorted([*lines, *_explained(past)], key=lambda line: -line.value)]
 
 
 def with_failed(past: Past) -> Past:
@@ -142,7 +149,7 @@ def _is_form_of(word: str, name: str) -> bool:
 def _is_gone(past: Past, command: str, at: str) -> bool:
     """Tell whether something that a command of a time names is gone: a recipe, a script, an option."""
     words = (word for step in steps(command) for word in step.words[1:] if not set(word) & set(" `"))
-    names = (os.path.basename(word.lstrip("-").partition("=")[0]) for word in words)
+    names = (os.path.basename(part) for word in words for part in word.lstrip("-").split("="))
     return bool(past.gone(" ".join([*(f"`{name}`" for name in names if name), command]), at))
 
 
@@ -194,11 +201,11 @@ def _explained(past: Past) -> list[Line]:
     ]  # fmt: skip
 
 
-def _line(past: Past, found: Finding, says: str) -> Line:
+def _line(past: Past, found: Finding, says: str, *, share: float = 1.0) -> Line:
     since = sum(row.last_event_at > found.last_at for row in past.sessions)
     observed = finding_rows.observed(found.event_ids)
     opens = next((each for each in found.event_ids if each in observed), found.sessions[-1])
-    weight = len(found.sessions) * _FADES**since * (1.0 if found.works else _NO_CURE)
+    weight = len(found.sessions) * _FADES**since * (share if found.works else _NO_CURE)
     return past.line(
         opens, "observation", found.last_at, says, weight=weight, reason=f"failed {found.times} times",
         chars=_CHARS, stands_for=found.event_ids,
