@@ -170,6 +170,18 @@ def test_a_value_that_changed_is_noted_whatever_its_setting_is_called(memory: Pa
     assert Superseded("/p", ["RETRIES is 3 now."])("RETRIES is 3 now.", "") == " (`RETRIES: 3` → `5`)"
 
 
+def test_a_setting_of_several_words_is_gone_with_its_line(memory: Path) -> None:
+    """From a configuration, until another file has it; a word alone may stand in others."""
+    take_in(edited("/p/a.toml", 'options = "-n 4"\nlevel = "high"', 'name = "x"'), session_id="s1")
+
+    def told() -> str:
+        return Superseded("/p")("`-n 4` is in `options`, level is high.", "")
+
+    assert told() == " (`options: -n 4` is gone)"
+    take_in(edited("/p/b.cfg", "", "options = '-n 4'"), session_id="s1")
+    assert told() == ""
+
+
 def test_a_file_is_told_what_reports_state_of_it(memory: Path) -> None:
     """The sentences that name it, or what it is called after; not those on others, or on what is gone."""
     report = (

@@ -48,7 +48,11 @@ class Superseded:
         found = [self._names[name] for name in named if name in self._names]
         words = set(_WORD.findall(text)) if self._values else set()
         for name in self._values.keys() & words:
-            found += [row for row in self._values[name] if row.name in words and row.retired_at > at]
+            found += [
+                row
+                for row in self._values[name]
+                if (row.name in words or (" " in row.name and row.name in text)) and row.retired_at > at
+            ]
         # A part of a name goes with the whole.
         names = {row.name for row in found}
         parts = {name for name in names for whole in names if name != whole and name in whole}

@@ -30,7 +30,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SETTING = re.compile(
     r"^\s*(?:(?:const|let|var|export|val|final|static|pub|readonly)\s+)*"
     r"[\"']?(?P<name>[A-Za-z][\w.-]{2,60})[\"']?(?:\s*:[^=:]{1,40}(?= =))?\s*(?::=|[:=])\s*"
-    r"(?P<value>\d[\w.]*|\"[^\"\s]{1,40}\"|'[^'\s]{1,40}'|[A-Za-z][\w./:-]{1,40})\s*[,;]?\s*$"
+    r"(?P<value>\d[\w.]*|\"[^\"]{1,40}\"|'[^']{1,40}'|[A-Za-z][\w./:-]{1,40})\s*[,;]?\s*$"
 )
 _QUOTES = "\"'"
 _EDITORS = frozenset({"sed", "perl"})
@@ -241,12 +241,12 @@ def _words(name: str) -> list[str]:
 
 
 def _values(edit: Edit) -> list[Retired]:
-    """Return the old values of settings that have another one now."""
+    """Return the old values of settings that have another one now, and what a configuration has no more."""
     old, new = _settings(edit, edit.removed), _settings(edit, edit.added)
     return [
-        Retired(value, new[name], beside=name)
+        Retired(value, new.get(name, ""), beside=name)
         for name, value in old.items()
-        if name in new and new[name] != value
+        if (name in new and new[name] != value) or (name not in new and edit.is_plain and " " in value)
     ]
 
 
