@@ -18,8 +18,10 @@ from claude_mem_lite.cli import demo
 from claude_mem_lite.context import gate
 from claude_mem_lite.context.budget import Said, Section
 from claude_mem_lite.context.prompts import question
-from claude_mem_lite.context.recall import OUTPUT_SESSIONS, THRESHOLD, recall
+from claude_mem_lite.context.recall import OUTPUT_SESSIONS, THRESHOLD, answer, recall
+from claude_mem_lite.context.recall import ask as searched
 from claude_mem_lite.distill import record
+from claude_mem_lite.distill.statements import mark
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import embedder, ranking
 from claude_mem_lite.search.hybrid import Searcher
@@ -213,6 +215,25 @@ def test_what_a_prompt_states_is_told(pond: Path) -> None:
     remember("bbbbbbbb", "keep the beavers' lodge dry with tar", tool_name="UserPromptSubmit")
 
     assert [line.id for line in ask("how do we keep the beavers' lodge dry?").lines] == ["bbbbbbbb"]
+
+
+def test_what_a_start_told_of_a_report_is_not_told_again(pond: Path) -> None:
+    """What else it states is; a report of which all was told gives way."""
+    tar, moss = (
+        "The beavers' lodge was wet because its roof had no tar.",
+        "Moss made the lodge of the beavers wet.",
+    )
+    remember("bbbbbbbb", "Done", f"{tar} {moss}", tool_name="Stop")
+    asked = searched(Searcher(by_meaning=False), "/p", "why was the beavers' lodge wet?", now=AT)
+
+    def told(*known: str) -> list[str]:
+        marks = [mark(each) for each in known]
+        section = answer(asked, said=Said(), budget_tokens=600, known=marks)
+        return [line.says for line in section.lines if line.id == "bbbbbbbb"]
+
+    assert told() == [f"{tar.rstrip('.')}; {moss}"]
+    assert told(tar) == [moss]
+    assert told(tar, moss) == []
 
 
 def test_a_prompt_of_a_few_words_answers_questions_only(pond: Path) -> None:

@@ -77,7 +77,7 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     asked = ask(searcher, project_dir, prompt, now=now, until=until, is_first=is_first)
     meant = _meant(asked, without=session_id, shown=shown) if asked and is_first and not stands.lines else ""
     kept = MEANT_TOKENS if meant else 0
-    section = answer(asked, said=said, budget_tokens=room - kept, branch=branch)
+    section = answer(asked, said=said, budget_tokens=room - kept, branch=branch, known=shown.stated)
     if meant:
         past = replace(
             _on(meant, project_dir, without=session_id),

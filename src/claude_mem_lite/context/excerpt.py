@@ -1,14 +1,14 @@
 """Cut out of a row what answers a prompt: whole sentences and lines with most of its evidence. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from math import sqrt
 
 from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.orders import LINE_END
-from claude_mem_lite.distill.statements import names, statements
+from claude_mem_lite.distill.statements import mark, names, statements
 from claude_mem_lite.distill.thread import without_repeated_heads
 from claude_mem_lite.quoting import pieces, quoted
 from claude_mem_lite.search.words import lemma, words
@@ -61,12 +61,14 @@ def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float],
     return harmless(": ".join(filter(None, [title, body])), chars=chars + TITLE_CHARS)
 
 
-def reported(title: str, report: str, weights: Mapping[str, float], *, chars: int) -> str:
+def reported(
+    title: str, report: str, weights: Mapping[str, float], *, chars: int, known: Collection[str] = ()
+) -> str:
     """Return what a report states on a prompt in a harmless line of at most `chars`; its title without any.
 
-    `weights` are the idf of lemmas.
+    `weights` are the idf of lemmas, `known` marks of statements that need not be told again.
     """
-    stated = statements(report)
+    stated = [each for each in statements(report) if mark(each.text) not in known]
     has = [set(lemmas(each.text)) & weights.keys() for each in stated]
     called = [names(each.says) for each in stated]
     chosen: list[int] = []

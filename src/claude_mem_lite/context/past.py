@@ -7,14 +7,13 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.text import entry, harmless, under
 from claude_mem_lite.distill.findings import called
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
-from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.statements import mark, statements
 from claude_mem_lite.distill.thread import ASKS, GOALS, IN_FLIGHT, Said, without_repeated_heads
 from claude_mem_lite.kinds import RULE
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
@@ -196,7 +195,7 @@ class Past:
         texts = without_repeated_heads((said.head, said.says) for said in in_order)
         joined = "; ".join([*(text.rstrip(".") for text in texts[:-1]), *texts[-1:]])
         line = self.said(replace(told[0], says=joined, label="", head=""), chars=len(joined))
-        return replace(line, stated=tuple(map(_mark, told)))
+        return replace(line, stated=tuple(mark(said.text) for said in told))
 
     def state(self, row: Session) -> State:
         """Return where a session stands; of one that is not told yet by what it did so far.
@@ -224,7 +223,7 @@ class Past:
 
     def worth(self, said: Said) -> float:
         """Return what a statement is worth beside one that still holds and is used (0 to 1)."""
-        if _mark(said) in self.known or (self.missed and self._has_failed(said)):
+        if mark(said.text) in self.known or (self.missed and self._has_failed(said)):
             return 0.0
         gone = self.gone(said.says, said.at)
         return self.use(said.row_id) * (1.0 if not gone else _RENAMED if _REPLACED in gone else 0.0)
@@ -242,10 +241,6 @@ class Past:
         """Return what a line is still worth that was shown often and never used (0 to 1)."""
         shown, used = self.uses.get(row_id, (0, 0))
         return min(1.0, (2 * used + _SHOWINGS) / shown) if shown > _SHOWINGS else 1.0
-
-
-def _mark(said: Said) -> str:
-    return f"{crc32(said.text.encode()):08x}"
 
 
 def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:

@@ -21,7 +21,7 @@ from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.retired import code_names
-from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.statements import mark, statements
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.search import ranking, times
 from claude_mem_lite.search.words import STOP_WORDS, words
@@ -31,7 +31,7 @@ from claude_mem_lite.storage.search import Scope
 from claude_mem_lite.text import SIGNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from claude_mem_lite.context.budget import Said
     from claude_mem_lite.search.candidates import Profile, Query
@@ -101,11 +101,13 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     return answer(asked, said=said, budget_tokens=budget_tokens)
 
 
-def answer(asked: Asked | None, *, said: Said, budget_tokens: int, branch: str = "") -> Section:
+def answer(
+    asked: Asked | None, *, said: Said, budget_tokens: int, branch: str = "", known: Collection[str] = ()
+) -> Section:
     """Return what was found for a prompt, as far as it is told.
 
     `said` is what the session has in its context already, and hears of what it is shown now; `branch` is what
-    it is on.
+    it is on; `known` are marks of statements that it was told.
     """
     section = Section(RECALL, TITLE)
     if asked is None:
@@ -116,7 +118,7 @@ def answer(asked: Asked | None, *, said: Said, budget_tokens: int, branch: str =
     # What no longer holds is told after what does, with what has come in its place; not what was asked for.
     judged = [
         (line, objection, gone(line.says, at))
-        for line, objection, at in _observed(asked, said, budget_tokens)
+        for line, objection, at in _observed(asked, said, budget_tokens, known)
     ]
     wanted = code_names(asked.text)
     judged.sort(key=lambda each: bool(each[2]) and not any(name in each[2] for name in wanted))
@@ -272,7 +274,9 @@ def unknown(weights: Mapping[str, float], profile: Profile) -> float:
     return missing / max(1e-9, sum(weights.values()))
 
 
-def _observed(asked: Asked, said: Said, budget_tokens: int) -> Iterator[tuple[Line, str, str]]:
+def _observed(
+    asked: Asked, said: Said, budget_tokens: int, known: Collection[str]
+) -> Iterator[tuple[Line, str, str]]:
     """Yield the line of each hit with what speaks against it, "" if nothing does, and with its time."""
     hits = _newer_first(asked)
     answers = [(hit, has) for hit, has in hits if hit.row.id not in asked.echoes]
@@ -280,11 +284,11 @@ def _observed(asked: Asked, said: Said, budget_tokens: int) -> Iterator[tuple[Li
     is_filled = asked.is_first and budget_tokens >= _FILLED
     told, tokens = 0, 0
     for hit, has in hits:
-        objection = _why_not(hit, asked, 0.0 if is_filled else best)
+        objection = _why_not(hit, asked, 0.0 if is_filled else best, known)
         if not objection and tokens > ENOUGH * budget_tokens:
             objection = "no room"
         chars = 0 if objection else LINE_CHARS if told < WIDE_LINES else SHORT_CHARS
-        line = _line(hit, has, asked, chars=chars)
+        line = _line(hit, has, asked, chars=chars, known=known)
         yield line, objection, hit.row.created_at
         told += not objection
         tokens += 0 if objection or said.has(line.id) else line.tokens
@@ -312,15 +316,18 @@ def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
     return placed
 
 
-def _why_not(hit: Hit, asked: Asked, best: float) -> str:
+def _why_not(hit: Hit, asked: Asked, best: float, known: Collection[str]) -> str:
     if hit.row.id in asked.echoes:
         return "the prompt says it"
     if objection := asked.silence or _why_no_answer(hit, asked):
         return objection
     if hit.row.tool_name in REPORTS:
         report, _ = without_reason(hit.row.summary)
-        if len(report) < _BARE_CHARS and not statements(report):
+        stated = statements(report)
+        if len(report) < _BARE_CHARS and not stated:
             return "it states nothing"
+        if stated and all(mark(each.text) in known for each in stated):
+            return "told before"
     if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
@@ -341,11 +348,12 @@ def _why_no_answer(hit: Hit, asked: Asked) -> str:
     return "a call, and nothing is asked" if is_call else ""
 
 
-def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int) -> Line:
+def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int, known: Collection[str]) -> Line:
     """Return what a hit tells in so many characters, without any its title alone."""
     row = hit.row
     if chars and row.tool_name in REPORTS:
-        says = reported(row.title, without_reason(row.summary)[0], asked.weights, chars=chars)
+        report, _ = without_reason(row.summary)
+        says = reported(row.title, report, asked.weights, chars=chars, known=known)
     elif chars:
         summary, detail = row.summary, row.detail
         if row.kind == "session":  # its decisions, which are nobody's output

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import dropwhile, zip_longest
 from typing import NamedTuple
+from zlib import crc32
 
 from claude_mem_lite.quoting import balanced
 from claude_mem_lite.text import sentences
@@ -77,6 +78,11 @@ class Statement(NamedTuple):
     def text(self) -> str:
         """What it says, with its head."""
         return f"{self.head}: {self.says}" if self.head else self.says
+
+
+def mark(text: str) -> str:
+    """Return what a statement that was told is known by."""
+    return f"{crc32(text.encode()):08x}"
 
 
 def statements(report: str) -> list[Statement]:
