@@ -590,6 +590,26 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        (["gradle check"], "gradle check"),
+        (["JAVA=21 gradle check"], "JAVA=21 gradle check"),
+        (["JAVA=21 gradle check", "gradle check"], "gradle check"),
+        (["gradle build"], "JAVA=17 CI=1 gradle check"),
+    ],
+)
+def test_what_is_run_most_has_the_variables_of_its_last_session(
+    memory: Path, last: list[str], told: str
+) -> None:
+    """One that has worked without needs none."""
+    for name in ("s1", "s2"):
+        session(name, call("JAVA=17 CI=1 gradle check"))
+    session("s3", *map(call, last))
+
+    assert f"Run most here: `{told}`" in builder.build("/p", session_id="new").text
+
+
 def test_what_names_a_thing_that_was_missed_since_is_not_told(memory: Path) -> None:
     """Neither as a command that is run here nor in a statement, until it works again."""
     checks = call("dock exec app check")

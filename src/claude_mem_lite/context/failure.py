@@ -29,9 +29,8 @@ LINES = 12
 _CHARS = 400
 _YOUNG = 20  # sessions
 _COMMANDS = 6  # that were run most
-_VALUE = re.compile(r"(?<=\w)=\S*(?=.* )")  # of a variable
 # How a command begins that enters a folder, or sets variables; in fewer of its runs that does not count.
-_HOW, _SELDOM = re.compile(r"^(?:cd \S+ && )?(?:\w+=\S* )*"), 0.25
+_HOW, _SELDOM = re.compile(r"((?:cd \S+ && )?)((?:\w+=\S* )*)(.+)"), 0.25
 _FINDINGS = 20  # of which lines are made
 _COMMAND = re.compile(r"`([^`]+)`")
 _SUBS = 2  # words of a sub-command, as in `gh pr create`
@@ -156,35 +155,41 @@ def _is_gone(past: Past, command: str, at: str) -> bool:
 def _run_most(past: Past, failing: Collection[str]) -> list[Line]:
     """Return the commands that several sessions ran, those of most and of the last ones first, in a line.
 
-    Of values that a variable had in the same command the last counts; `failing` are shapes of those that have
-    failed since they worked.
+    Each is told with the folder in which it is mostly given, and the variables without which the last session
+    that ran it did not; `failing` are shapes of those that have failed since they worked.
     """
-    forms: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by their words
+    folders: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by the words
+    variables: dict[str, str] = {}
     met: defaultdict[str, set[str]] = defaultdict(set)
-    newest: dict[str, str] = {}
     for at, row in enumerate(past.sessions):
+        given: dict[str, str] = {}
         for command in past.state(row).commands:
-            if shape(command) in failing or (past.missed and not called(command).isdisjoint(past.missed)):
+            how = _HOW.match(command)
+            is_missed = past.missed and not called(command).isdisjoint(past.missed)
+            if how is None or is_missed or shape(command) in failing:
                 continue
-            words = _HOW.sub("", command)
-            forms[words][newest.setdefault(_VALUE.sub("=", command), command)] += FADES**at
+            folder, its, words = how.groups()
+            given[words] = min(given.get(words, its), its, key=len)
+            folders[words][folder] += FADES**at
             met[words].add(row.id)
-    often = [words for words in forms if len(met[words]) >= RECURS and not _is_gone(past, words, "")]
-    best = sorted(often, key=lambda words: -sum(forms[words].values()))[:_COMMANDS]
+        variables = given | variables
+    often = [words for words in folders if len(met[words]) >= RECURS and not _is_gone(past, words, "")]
+    best = sorted(often, key=lambda words: -sum(folders[words].values()))[:_COMMANDS]
     if not best or past.since:
         return []
     row = past.sessions[0]
-    says = "Run most here: " + ", ".join(f"`{_usual(forms[words])}`" for words in best)
+    says = ", ".join(f"`{_usual(folders[words])}{variables[words]}{words}`" for words in best)
     line = past.line(
-        row.id, "observation", row.last_event_at, says, weight=20.0, reason="commands run", chars=_CHARS
-    )
+        row.id, "observation", row.last_event_at, f"Run most here: {says}", weight=20.0,
+        reason="commands run", chars=_CHARS,
+    )  # fmt: skip
     return [replace(line, is_one_of_many=True)]
 
 
-def _usual(forms: Mapping[str, float]) -> str:
-    """Return how a command is given: with its folder and its variables, unless they are seldom named."""
-    usual = [form for form, worth in forms.items() if worth >= _SELDOM * sum(forms.values())]
-    return max(usual, key=lambda form: (len(form), form))
+def _usual(folders: Mapping[str, float]) -> str:
+    """Return the folder in which a command is given, unless it is seldom named."""
+    usual = [folder for folder, worth in folders.items() if worth >= _SELDOM * sum(folders.values())]
+    return max(usual, key=lambda folder: (len(folder), folder))
 
 
 def _explained(past: Past) -> list[Line]:
