@@ -114,6 +114,8 @@ def test_practice_and_corrections_are_evidence() -> None:
     assert signs("no, the queue is backed by Redis") == [("no, the queue is backed by Redis", CANDIDATE)]
     assert signs("nein, die Tests laufen gegen Postgres")[0][1] == CANDIDATE
     assert signs("next time too")[0][1] == CANDIDATE  # a form that binds nothing
+    assert signs("next time sort the callers")[0][1] == ACTIVE
+    assert signs("ok, callers next time")[0][1] == CANDIDATE  # it is put off
 
 
 def test_no_content_is_longer_than_its_limit() -> None:

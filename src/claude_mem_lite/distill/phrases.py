@@ -47,9 +47,9 @@ FROM_NOW_ON = _any_of(
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(
-    r"(?<!can\s)always(?! \w{2,}(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),remember(?! when| how| why| what),"
-    r"(?<!for\s)ever(?=\W*$),next time,(?:fürs|das) nächste mal,nächstes mal,la próxima vez,la prochaine fois,da próxima vez,"
-    "la prossima volta,volgende keer,następnym razem,в следующий раз,"
+    r"(?<!can\s)always(?! \w{2,}(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),(?<!to\s)remember(?! when| how| why| what),"
+    r"(?<!for\s)ever(?=\W*$),(?:next time|(?:fürs|das) nächste mal|nächstes mal|la próxima vez|la prochaine fois|da próxima vez"
+    r"|la prossima volta|volgende keer|następnym razem|в следующий раз)(?=\W*\w),"
     "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,"
     r"jedes mal\W+wenn du,(?:à )?chaque fois que (?:tu|vous),cada vez que \w+s,(?:cada|toda) vez que você,ogni volta che \w+i,"
     r"immer,niemals,nie(?!\s+\w*(?:j|ć|my|cie|rób)(?!\w)),stets,merk dir,denk (?:daran|dran),vergiss nicht,"
