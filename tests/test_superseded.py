@@ -17,11 +17,14 @@ from support.events import edited, ran, stop, tool
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import blocks, builder
+from claude_mem_lite.context.past import Past
+from claude_mem_lite.context.past import edited as past_edits
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill.local.versions import edit_of
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
+from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.storage import models, projects, queries, retired
@@ -161,6 +164,21 @@ def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
     block = builder.build("/p", session_id="s3").text
 
     assert "`loadBook` reads the book; `saveBook` writes it to disk. (`loadBook` → `openBook`)" in block
+
+
+def test_what_was_edited_since_is_worth_less(memory: Path) -> None:
+    """Names of code in what edits changed, with the last time; words tell nothing."""
+    at = "2026-05-02T10:00:00.000000Z"
+    take_in(edited("/p/a.go", "x := loadBook(shelf)", "x := loadBook(rack)"), session_id="s1", at=at)
+
+    past = Past("/p", 0.0, edited=past_edits("/p", ["s1"]))
+
+    def worth(says: str, at: str) -> float:
+        return past.worth(Said("b" * 32, at, says))
+
+    assert worth("`loadBook` reads a shelf.", "2026-05-01T10:00:00.000000Z") < 1.0
+    assert worth("`loadBook` reads a rack.", "2026-05-03T10:00:00.000000Z") == 1.0
+    assert worth("A shelf holds `saveBook`.", "2026-05-01T10:00:00.000000Z") == 1.0
 
 
 def test_a_value_that_changed_is_noted_whatever_its_setting_is_called(memory: Path) -> None:

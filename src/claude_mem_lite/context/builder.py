@@ -10,7 +10,7 @@ from claude_mem_lite import config, repository, settings
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import FRESH, SOURCES, failure, layers, shared, text, together
 from claude_mem_lite.context.budget import LeftOut, Line, Said, Section, fill
-from claude_mem_lite.context.past import Past
+from claude_mem_lite.context.past import SESSIONS, Past, edited
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.distill import auto_memory
@@ -178,6 +178,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
         gone = Superseded(project_dir, branch=branch)
         past = replace(_scope(project_dir, session_id, source, idle_s, now), gone=gone)
         past = failure.with_failed(past)
+        past = replace(past, edited=edited(project_dir, [row.id for row in past.sessions[:SESSIONS]]))
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
     if branch not in SHARED_BRANCHES:

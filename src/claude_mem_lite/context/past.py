@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.text import entry, harmless, under
 from claude_mem_lite.distill.findings import called
+from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import mark, statements
@@ -37,6 +38,8 @@ _EDITS_CHARS = 480
 FADES, _OWN_BRANCH = 0.9, 4.0
 # What was renamed or moved since is worth so much of what was not; what is gone, nothing.
 _RENAMED, _REPLACED = 0.3, " → "
+# What is told of code that was edited since is worth so much of what is told of other code.
+_EDITED, _EDITS = 0.7, 300
 _CODE = re.compile(r"`([^`]+)`")
 # A session that states less has no thread.
 _THREAD = 3
@@ -60,7 +63,7 @@ class Past:
     are the tokens that a layer may spend, `told` what the block says before it; `branch` is the session's if
     it has one of its own, else ""; `known` are the marks of statements that the session has been told. `gone`
     says what of a text of a time is not so any more; `failed` are the calls that failed, `missed`
-    is what a program did not find in them, and when.
+    is what a program did not find in them, and when, `edited` which names of code were last edited when.
     """
 
     project_dir: str
@@ -76,6 +79,7 @@ class Past:
     known: Collection[str] = ()
     failed: Sequence[FailedCall] = ()
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    edited: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def recent(self) -> dict[str, int]:
@@ -226,7 +230,8 @@ class Past:
         if mark(said.text) in self.known or (self.missed and self._has_failed(said)):
             return 0.0
         gone = self.gone(said.says, said.at)
-        return self.use(said.row_id) * (1.0 if not gone else _RENAMED if _REPLACED in gone else 0.0)
+        share = _EDITED if any(self.edited.get(name, "") > said.at for name in code_names(said.says)) else 1.0
+        return self.use(said.row_id) * (share if not gone else _RENAMED if _REPLACED in gone else 0.0)
 
     def _has_failed(self, said: Said) -> bool:
         """Tell whether a command in a statement has missed something since, and no arrow tells what came."""
@@ -241,6 +246,15 @@ class Past:
         """Return what a line is still worth that was shown often and never used (0 to 1)."""
         shown, used = self.uses.get(row_id, (0, 0))
         return min(1.0, (2 * used + _SHOWINGS) / shown) if shown > _SHOWINGS else 1.0
+
+
+def edited(project_dir: str, sessions: Collection[str]) -> dict[str, str]:
+    """Return the names of code in what some sessions edited, each with the last time (UTC text)."""
+    found: dict[str, str] = {}
+    for at, told in context_rows.edits(project_dir, sessions, limit=_EDITS):
+        for name in code_names(told):
+            found.setdefault(name, at)
+    return found
 
 
 def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:
