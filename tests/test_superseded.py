@@ -78,6 +78,7 @@ def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: 
         ("git rm -q tw api/legacy", [("./tw", "", ""), ("api/legacy", "", "")]),
         ("git mv api/lib ./api/shelf", [("api/lib", "api/shelf", "")]),
         ("git mv lib shelf", []),
+        ("git mv api/lib 'x`y' && git rm 'a`b/old'", []),
         (
             "git mv api/a.go api/b.go shelf/",
             [("api/a.go", "shelf/a.go", ""), ("api/b.go", "shelf/b.go", "")],

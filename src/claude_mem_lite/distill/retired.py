@@ -37,6 +37,7 @@ _EDITORS = frozenset({"sed", "perl"})
 _IN_PLACE, _ANCHOR = re.compile(r"-\w*i"), re.compile(r"\\[b<>]")
 # Literal text that is looked for in what is told: no plain word, and nothing that a pattern means otherwise.
 _LITERAL, _MARKED = re.compile(r"[\w@./:-]{4,80}"), re.compile(r"[\d@./:]")
+_PATH = re.compile(r"[\w@./+-]+")
 _SUBSTITUTION = re.compile(
     r"\s*s(?P<mark>[/#|,@])(?P<old>.+?)(?P=mark)(?P<new>.+?)(?P=mark)(?P<flags>\w*)\s*"
 )
@@ -87,16 +88,16 @@ def _moved(step: Command) -> Iterator[Retired]:
     if what == "mv" and len(files) > 1:
         is_into = len(files) > 2 or given[-1] != paths[-1] or ("." in files[0] and "." not in files[-1])  # noqa: PLR2004
         for path, name in zip(paths[:-1], files[:-1], strict=True):
+            new = f"{paths[-1]}/{name}" if is_into else paths[-1]
             if not is_into and "." in files[-1] and name != files[-1]:
                 yield Retired(name, files[-1], was_defined=True)
-            elif is_git and "/" in path:
-                new = f"{paths[-1]}/{name}" if is_into else paths[-1]
+            elif is_git and "/" in path and _PATH.fullmatch(path + new):
                 yield Retired(path, new, was_defined=True)
     elif what == "rm":
         for path, name in zip(paths, files, strict=True):
             if code_names(name)[:1] == (name,):
                 yield Retired(name, was_defined=True)
-            elif is_git and name.isidentifier():
+            elif is_git and name.isidentifier() and _PATH.fullmatch(path):
                 yield Retired(path if "/" in path else f"./{path}", was_defined=True)
 
 
