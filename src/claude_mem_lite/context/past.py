@@ -39,7 +39,7 @@ FADES, _OWN_BRANCH = 0.9, 4.0
 # What was renamed or moved since is worth so much of what was not; what is gone, nothing.
 _RENAMED, _REPLACED = 0.3, " → "
 # What is told of code that was edited since is worth so much of what is told of other code.
-_EDITED, _EDITS = 0.7, 300
+_EDITED, _EDITS = 0.8, 300
 _CODE = re.compile(r"`([^`]+)`")
 # A session that states less has no thread.
 _THREAD = 3
