@@ -20,6 +20,7 @@ from claude_mem_lite.kinds import RULE
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as context_rows
+from claude_mem_lite.storage import retired
 from claude_mem_lite.text import estimate_tokens, one_line, relative
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ class Past:
 def edited(project_dir: str, sessions: Collection[str]) -> dict[str, str]:
     """Return the names of code in what some sessions edited, each with the last time (UTC text)."""
     found: dict[str, str] = {}
-    for at, told in context_rows.edits(project_dir, sessions, limit=_EDITS):
+    for at, told in retired.edits(project_dir, sessions, limit=_EDITS):
         for name in code_names(told):
             found.setdefault(name, at)
     return found

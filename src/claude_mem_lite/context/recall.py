@@ -342,10 +342,9 @@ def _why_no_answer(hit: Hit, asked: Asked) -> str:
     if not hit.why or asked.is_question:
         return ""
     if row.tool_name == "UserPromptSubmit":
-        size = len(row.summary) + len(_SIGN.findall(row.summary))
-        return "a few words, and nothing is asked" if size < _FEW_CHARS else ""
-    is_call = row.kind == "observation" and row.tool_name not in _WORDS
-    return "a call, and nothing is asked" if is_call else ""
+        is_brief = len(row.summary) + len(_SIGN.findall(row.summary)) < _FEW_CHARS
+        return "a few words, and nothing is asked" if is_brief else ""
+    return "a call, and nothing is asked" if row.kind == "observation" and row.tool_name not in _WORDS else ""
 
 
 def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int, known: Collection[str]) -> Line:

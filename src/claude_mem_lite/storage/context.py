@@ -20,7 +20,6 @@ from typing import Any
 from peewee import fn
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import (
@@ -42,7 +41,6 @@ FALLBACK, SUBAGENT, RECALL, LATE = "fallback", "subagent", "recall", "late"
 # A look at a file or a list is worth a line only in a search.
 LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
 _ABOUT_FILE = 12  # observations
-_OF_AN_EDIT = 600  # characters that are read
 _NEWEST = 1_000  # events, or messages, among which something recent is looked for
 _ANY_AGENT = "general-purpose"  # who is asked where a call names no type
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock, well below a millisecond
@@ -106,22 +104,6 @@ def observations(project_dir: str, sessions: Collection[str], *, limit: int) -> 
         & Observation.tool_name.not_in(LOOKS)
     )
     return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
-
-
-def edits(project_dir: str, sessions: Collection[str], *, limit: int) -> list[tuple[str, str]]:
-    """Return when files of a project were edited in some sessions, newest first, and what was told of it."""
-    told = fn.substr(
-        Observation.title + "\n" + Observation.summary + "\n" + fn.coalesce(Observation.detail, ""),
-        1,
-        _OF_AN_EDIT,
-    )
-    rows = Observation.select(Observation.created_at, told).where(
-        (Observation.project_dir == project_dir)
-        & Observation.session.in_(list(sessions))
-        & Observation.tool_name.in_(sorted(EDITORS))
-    )
-    found: Any = rows.order_by(Observation.created_at.desc()).limit(limit).tuples()
-    return list(found)
 
 
 def answers_between(project_dir: str, start: str, end: str) -> list[Observation]:

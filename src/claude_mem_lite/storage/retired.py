@@ -1,16 +1,18 @@
-"""Keep the names that are gone from a project's code, their replacements, and those that may go."""
+"""Keep the names that are gone from a project's code, what replaced them, those that may go, and edits."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from peewee import JOIN, Case, chunked, fn
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage.models import Observation, PendingEvent, RetiredName, Session
 
 # The newest: of all that are asked for, and of those that are gone.
 _CANDIDATES, _GONE = 5_000, 1_000
 _AT_ONCE = 500  # of SQLite's variables
+_OF_AN_EDIT = 600  # characters that are read
 # What is no name: a path, a host with its port.
 _IS_TEXT = RetiredName.name % "*[:/@]*"
 
@@ -113,3 +115,19 @@ def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch:
     order = (*([RetiredName.beside != ""] if names is not None else []), RetiredName.retired_at.desc())
     newest: Any = rows.order_by(*order).limit(_GONE).tuples()
     return [Gone._make(row) for row in newest]
+
+
+def edits(project_dir: str, sessions: Collection[str], *, limit: int) -> list[tuple[str, str]]:
+    """Return when files of a project were edited in some sessions, newest first, and what was told of it."""
+    told = fn.substr(
+        Observation.title + "\n" + Observation.summary + "\n" + fn.coalesce(Observation.detail, ""),
+        1,
+        _OF_AN_EDIT,
+    )
+    rows = Observation.select(Observation.created_at, told).where(
+        (Observation.project_dir == project_dir)
+        & Observation.session.in_(list(sessions))
+        & Observation.tool_name.in_(sorted(EDITORS))
+    )
+    found: Any = rows.order_by(Observation.created_at.desc()).limit(limit).tuples()
+    return list(found)
