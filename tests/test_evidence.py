@@ -55,7 +55,6 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
         ("the shelf test goes in first. it always looks like that, ignore it", ""),
         ("test first!! I said that before", "test first"),
         ("no footer in commits. I already told you", "no footer in commits"),
-        ("niente footer nei commit! te l'ho già detto a marzo", "niente footer nei commit"),
         ("I already told you: no footer", "I already told you: no footer"),
         ("no, I said no footer", "no, I said no footer"),
         ("I told you before", ""),

@@ -323,7 +323,7 @@ def _why_not(hit: Hit, asked: Asked, best: float, known: Collection[str]) -> str
         return objection
     if hit.row.tool_name in REPORTS:
         report, _ = without_reason(hit.row.summary)
-        stated = statements(report)
+        stated = statements(report) if known or len(report) < _BARE_CHARS else ()
         if len(report) < _BARE_CHARS and not stated:
             return "it states nothing"
         if stated and all(mark(each.text) in known for each in stated):

@@ -200,14 +200,9 @@ def _binds_what_it_follows(content: str) -> bool:
 
 
 def _is_said_again(content: str) -> bool:
-    """Tell whether a sentence repeats something as said before, and what that is: "I said no mocks".
-
-    One word more may be when it was said: "I told you in March".
-    """
+    """Tell whether a sentence repeats something as said before, and what that is: "I said no mocks"."""
     found = phrases.SAID_BEFORE.match(content)
-    rest = content[found.end() :].strip() if found else ""
-    says = len(terms(rest))
-    return says > 1 or (says == 1 and (rest[0] in _MARKS or phrases.HOW.search(rest) is not None))
+    return found is not None and bool(terms(content[found.end() :]))
 
 
 def _edges(content: str) -> Iterator[int]:
