@@ -308,7 +308,7 @@ def test_what_the_project_has_nothing_to_do_with_opens_no_gate() -> None:
             "why is the sky blue?", found, evidence=evidence, unknown=0.0, row_count=2_000, is_first=False
         )
 
-    assert certain(0.2) < THRESHOLD < certain(0.5)
+    assert certain(0.2) < THRESHOLD < certain(0.6)
     assert certain(0.5, evidence=0.5) == 0.0
 
 
@@ -325,14 +325,13 @@ def test_later_prompts_get_what_is_near_the_best(pond: Path, monkeypatch: pytest
     [
         (0.3, set()),
         (0.4, {"later question"}),
-        (0.55, {"first", "later question"}),
         (0.65, {"first", "later question", "later task"}),
     ],
 )
-def test_later_questions_are_answered_rather_than_tasks(
+def test_a_later_question_may_be_less_certain(
     pond: Path, monkeypatch: pytest.MonkeyPatch, certain: float, told: set[str]
 ) -> None:
-    """Where the gate is as sure; the threshold of a first prompt is between theirs."""
+    """Than a first prompt, or a later task."""
     monkeypatch.setattr("claude_mem_lite.context.recall.certainty", lambda *_, **__: certain)
     remember("cccccccc", "Walked", "Otters refuse the pond's water, it is too warm.", tool_name="Stop")
     asked = {

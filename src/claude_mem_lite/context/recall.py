@@ -56,9 +56,9 @@ FUNCTIONS, FUNCTIONS_AT = 2, 2
 REPORTS = frozenset({"Stop", "PostCompact"})
 
 # A prompt that memory rather has nothing on than something recalls nothing.
-THRESHOLD = 0.5
-# Once something was recalled, a question needs memory rather than the gate thinks, a task (False) less.
-_LATER = {True: -0.15, False: 0.1}
+THRESHOLD = 0.6
+# Once something was recalled, a question may be so much less certain.
+_LATER_QUESTION = 0.25
 # A row that scores less than this share of the best says little of what the prompt asks for. The first prompt
 # that memory has something on gets all there is room for.
 FAR_BEHIND = {"hybrid": 0.75, "fts": 0.6}
@@ -166,7 +166,7 @@ class Asked:
     @property
     def silence(self) -> str:
         """Why nothing is told, "" if the gate is open."""
-        least = THRESHOLD + (0.0 if self.is_first else _LATER[self.is_question])
+        least = THRESHOLD - (_LATER_QUESTION if self.is_question and not self.is_first else 0.0)
         return f"certainty {self.certain:.2f} is below {least:.2f}" if self.certain < least else ""
 
     @property
