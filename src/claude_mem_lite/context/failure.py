@@ -37,7 +37,7 @@ _SUBS = 2  # words of a sub-command, as in `gh pr create`
 _JOINS = 3  # letters of a word that joins others, at most
 _INFLECTED = 4  # letters of a name that a language may put an ending to: "committen", "tests"
 # A failure is worth so much less for each session that has not met it.
-_FADES = 0.95
+_FADES = 0.85
 # What nothing is known to cure is worth so much of what has a cure, and one that is told as run most anyway.
 _NO_CURE, _TOLD = 0.3, 0.3
 # The sessions in which an explanation may have been given before, and how many of these are told.
