@@ -65,13 +65,29 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
         ("the shelf falls over. is it always like that?", ""),
         ("the shelf always falls over", ""),
         ("you have sorted the shelf by hand. never do that", ""),
-        ("label the shelf. always sort the books too", "always sort the books too"),
+        ("label the shelf. always sort the books too", "label the shelf. always sort the books too"),
         ('what is this: "warning: never type coerced"', ""),
     ],
 )
 def test_what_binds_may_stand_behind_what_it_binds(prompt: str, rule: str) -> None:
     """A sentence that says only that it holds is about the one before; a report of what happens is not."""
     assert [content for content, count in signs(prompt) if count == ACTIVE] == ([rule] if rule else [])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said_as", "rule"),
+    [
+        ("never a footer. We don't want either", "refusal", "never a footer. We don't want either"),
+        ("no sleeps in tests, ever. x may, this time", "refusal", "no sleeps in tests, ever"),
+        ("no names on labels. the number. always", "prompt", "no names on labels. the number"),
+        ("never edit a label. Which one is it?", "prompt", "never edit a label"),
+    ],
+)
+def test_what_stands_beside_a_rule_in_a_brief_message_is_kept_with_it(
+    prompt: str, said_as: str, rule: str
+) -> None:
+    """It says of what the rule holds, and why; a question and what is for once do not."""
+    assert signs(prompt, is_refusal=said_as == "refusal") == [(rule, ACTIVE)]
 
 
 @pytest.mark.parametrize("prompt", CASES["no_rules"])

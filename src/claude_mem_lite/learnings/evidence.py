@@ -27,7 +27,7 @@ _MOST_PLAIN = 12  # words of a rule in no form
 _MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script of signs
-_MARKS = " ,;:-"
+_MARKS, _WITH_NEXT = " ,;:-", ". "
 _QUOTED = re.compile(r"\"[^\"]*\"?|[“«][^”»]*[”»]?")
 _CLAUSE = re.compile(r"[,:]\s|\s[–—-]\s")
 _WORD = re.compile(r"[^\s,:;.!?]+")
@@ -63,29 +63,31 @@ class Stated:
 def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], bool] = bool) -> list[Stated]:
     """Return what a prompt says that may be worth keeping, in its order; [] for what the client wrote itself.
 
-    With `is_refusal` it was said while a tool call or a plan was turned down. `is_known` tells whether an
+    A brief one that has a rule is kept as one: what stands beside a rule says of what it holds, and why. With
+    `is_refusal` it was said while a tool call or a plan was turned down. `is_known` tells whether an
     earlier session knows a name: what only this session knows is the object of a task.
     """
-    found: dict[str, Stated] = {}
-    before = ""
+    said: list[Stated] = []
+    before, is_brief = "", len(text) <= _MOST_SAID_PLAINLY
     for sentence in sentences(text):
         content, said_before = without_lead(f"{sentence.prefix}{sentence.text}"), before
         before = ""
         if sentence.asks or _is_for_once(content):
             continue
         if said_before and _binds_what_it_follows(content):
-            found[said_before.casefold()] = Stated(said_before, ACTIVE)
+            said[-1] = Stated(said_before, ACTIVE)
             continue
-        if not is_short(content):
-            continue
-        before = content
-        signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
-        signs = signs or int(len(text) <= _MOST_SAID_PLAINLY and _has_plain_part(content))
-        if signs < ACTIVE and len(text) > _MOST_SAID:
-            continue
-        if signs and len(found) < MAX_STATED:
-            found.setdefault(content.casefold(), Stated(content, signs))
-    return list(found.values())
+        signs = 0
+        if is_short(content):
+            before = content
+            signs = _signs(content, sentence, is_refusal=is_refusal, is_known=is_known)
+            signs = signs or int(is_brief and _has_plain_part(content))
+        said.append(Stated(content, signs if signs == ACTIVE or len(text) <= _MOST_SAID else 0))
+    kept = list({each.content.casefold(): each for each in said if each.signs}.values())
+    if (is_refusal or is_brief) and any(each.signs == ACTIVE for each in kept):
+        whole = _WITH_NEXT.join(each.content for each in (said if is_refusal else kept))
+        kept = [Stated(whole, ACTIVE)] if len(whole) <= CONTENT_CHARS else kept
+    return kept[:MAX_STATED]
 
 
 def without_lead(text: str) -> str:
