@@ -58,6 +58,12 @@ def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) ->
 
 # A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
 RULES = [
+    ("branch names start with feat/ or fix/", "git switch --create login", "git checkout -b fix/login"),
+    ("no --no-verify on commits or pushes, period.", "git commit --no-verify -m 'x.'", "git commit -m 'x.'"),
+    ("never update snapshots (-u / --update-all)", "npx pest --update-all", "git push -u origin x"),
+    ("npm publish / cargo publish: never.", "cargo publish", "npm pack"),
+    ("never run rails db:drop nor db:reset", "bin/rails db:reset", "bin/rails db:migrate"),
+    ("commits begin with feat/fix/docs, as in feat: x", "git commit -m 'new: x'", "git commit -m 'docs: x'"),
     ("never run terraform apply or destroy", "terraform -chdir=x destroy", "terraform plan"),
     ("tox is no longer used, take nox", "tox -e py311", "nox -s tests"),
     ("never run npm audit fix", "npm audit fix --force", "npm audit"),
@@ -227,6 +233,10 @@ TEXTS = [
     ("no # noqa", "a.py", "", "import a  # noqa: F401", True),
     ("no eslint-disable comments", "a.ts", "", "/* eslint-disable */", True),
     ("no bare except in python", "a.py", "", "except KeyError:", False),
+    ("never use `!important`", "a.css", "", "a { color: red !important }", True),
+    ("no #[allow(dead_code)]", "a.rs", "", "#[allow(dead_code)]", True),
+    ("no `using namespace std` in header files", "a.cpp", "", "using namespace std;", False),
+    ("ingen print() i src/", "tools/a.py", "", "print(1)", False),
 ]
 
 

@@ -44,7 +44,10 @@ _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _ALIASES = {"i": "install"}  # of sub-commands
 _TEMPORARY = ("/tmp/", "/private/", "/var/folders/")  # noqa: S108  (what is committed there is for a test)
 _ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # what does nothing
-_COMMENTS, _IN_COMMENTS = ("//", "#", "*", "/*", "--"), ("noqa", "nolint", "nosec")
+_COMMENTS, _IN_COMMENTS = (
+    ("//", "# ", "##", "*", "/*", "--"),
+    ("noqa", "nolint", "nosec"),
+)  # no `#[attribute]`
 # One row for each guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
 _LINES = ", ".join(
     f"(SELECT group_concat(value, char(10)) FROM json_each(guard, '$.{name}'))"  # noqa: S608  (our own names)
@@ -193,7 +196,7 @@ class Guard:
         if self.message:
             told.append(f"a commit whose subject does not match {self.message}")
         words = [f"with {' or '.join(self.without)}"] if self.without else []
-        needed = " and ".join(self.needs).replace("|", " or ").replace(ANY, "operands")
+        needed = " and ".join("operands" if each == ANY else each.replace("|", " or ") for each in self.needs)
         words += [f"without {needed}"] if needed else []
         told += [f"{command} {' or '.join(words)}".rstrip() for command in self.commands]
         return "; ".join(told)

@@ -43,6 +43,7 @@ LONG_OPTIONS = {
     "git": {"force": "f", "all": "a", "signoff": "s", "gpg-sign": "S", "message": "m", "delete": "d"},
     "git commit": {"no-verify": "n"},
     "git add": {"all": "A"},
+    "git switch": {"create": "c"},
     "rm": {"recursive": "rR", "force": "f"},
     "npm": {"global": "g", "force": "f", "save-dev": "D"},
     "chmod": {"recursive": "R"},

@@ -18,8 +18,10 @@ from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Learning
 
-_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line", re.IGNORECASE)
-_SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
+_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line|提交|コミット|커밋", re.IGNORECASE)
+# How the names of branches begin: "feat/, fix/".
+_BRANCHES, _BEGINNING = re.compile(r"(?i)\b(?:branch|ramas?\b)"), re.compile(r"(?<![\w/])[a-z]+/(?!\w)")
+_SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im|i|w|в)\W+(?:\w+\W+)?$", re.IGNORECASE)
 # Where something may be after all: what is named next.
 _EXCEPT = re.compile(
     r"(?i)(?<!\w)(?:outside(?: of)?|except(?: in| for| under)?|außer\w*|fuera de|hors de"
@@ -53,8 +55,9 @@ _CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\b(?:type|typ|tipo)\(
 _LONG = re.compile(r"(?i)\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|cara[ct]t?|signe|lett?r)")
 _TICKET = re.compile(r"(\[?)\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)\]?(:?)")
 _PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”]|$)")
+_LIST = re.compile(r"(?<![\w:/.])[a-z]+(?:/[a-z]+)+(?![\w/.])")
 _AND_SO_ON = re.compile(r"\betc|\busw|\.\.\.|…|and so on")
-_IMPORT = re.compile(r"\b(?:import|require|importier)\w*(?!\w)", re.IGNORECASE)
+_IMPORT = re.compile(r"\b(?:import(?!an)|require)\w*", re.IGNORECASE)
 # What else a rule says of a commit's message, whether it forbids that, and the pattern of it then.
 _FORMS = (
     (r"\bperiod\b|\bfull stop|\btrailing dot|\bPunkt\b|\bpoint final|\bpunto\b", True, r"[^.]$"),
@@ -138,8 +141,13 @@ def derive(text: str, seen: Seen) -> Guard | None:
         texts = [each for _, named in told for each in named if each.kind == "text" and each.is_forbidden]
         if unwanted := [each.words[0].rstrip(":") for each in texts] or _unwanted(text):
             return Guard(commands=["git commit"], without=unwanted)
-        if form := _form(text):
+        has_option = any(each.kind == "option" for _, named in told for each in named)
+        if form := "" if has_option else _form(text):
             return Guard(message=form)
+    if _BRANCHES.search(text) and not NOT.search(text) and (names := _BEGINNING.findall(text)):
+        return Guard(
+            commands=["git checkout -b", "git switch -c"], needs=["|".join(f"{each}*" for each in names)]
+        )
     guard = Guard(ASK if rule_words.ASK.search(text) else REMIND)
     for sentence, named in told:
         if guard.texts or not guard.files:
@@ -177,6 +185,8 @@ def _unwanted(text: str) -> list[str]:
 def _form(text: str) -> str:
     """Return the pattern of a commit's message that a rule asks for, "" for none; "^" starts a subject."""
     prefixes = dict.fromkeys(_PREFIX.findall(text))
+    listed = (each.split("/") for each in _LIST.findall(text))
+    prefixes = next((dict.fromkeys(each) for each in listed if prefixes.keys() & each), prefixes)
     if _CONVENTIONAL.search(text) and (len(prefixes) <= 1 or _AND_SO_ON.search(text)):
         return r"^[a-z]+(\([^)]*\))?!?: \S"
     if len(prefixes) > 1:
@@ -219,8 +229,8 @@ def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
         guard.files += left
     elif down and (is_replaced or any(not each.is_forbidden for each in commands)):
         _take_replaced(guard, down, seen)
-    elif any(option.startswith("--") for option in options):
-        guard.commands, guard.without = ["*"], options
+    elif named_in_full := [option for option in options if option.startswith("--")]:
+        guard.commands, guard.without = ["*"], named_in_full
 
 
 def _left_alone(sentence: str, named: list[Thing]) -> list[str]:
