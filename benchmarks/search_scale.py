@@ -96,7 +96,7 @@ def fill(rows: int) -> None:
         some = [made_up(number, chance) for number in range(start, min(start + 1000, rows))]
         with models.memory_database.atomic():
             models.Observation.insert_many(some).execute()
-        near = [centres[int(row["session"][1:])] for row in some]
+        near = [centres[int(row["session_id"][1:])] for row in some]
         vectors = np.array(near) + noise.normal(size=(len(some), DIMENSION))
         vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
         texts = [f"{row['title']}\n{row['summary']}" for row in some]
