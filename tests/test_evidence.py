@@ -65,7 +65,7 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
         ("the shelf falls over. is it always like that?", ""),
         ("the shelf always falls over", ""),
         ("you have sorted the shelf by hand. never do that", ""),
-        ("label the shelf. always sort the books too", "label the shelf. always sort the books too"),
+        ("label the shelf. always sort the books too", "always sort the books too"),
         ('what is this: "warning: never type coerced"', ""),
     ],
 )
@@ -81,12 +81,13 @@ def test_what_binds_may_stand_behind_what_it_binds(prompt: str, rule: str) -> No
         ("no sleeps in tests, ever. x may, this time", "refusal", "no sleeps in tests, ever"),
         ("no names on labels. the number. always", "prompt", "no names on labels. the number"),
         ("never edit a label. Which one is it?", "prompt", "never edit a label"),
+        ("always in ink. paper labels too", "prompt", "always in ink. paper labels too"),
     ],
 )
 def test_what_stands_beside_a_rule_in_a_brief_message_is_kept_with_it(
     prompt: str, said_as: str, rule: str
 ) -> None:
-    """It says of what the rule holds, and why; a question and what is for once do not."""
+    """It says of what the rule holds, and why; a question, a task before it, and what is for once do not."""
     assert signs(prompt, is_refusal=said_as == "refusal") == [(rule, ACTIVE)]
 
 

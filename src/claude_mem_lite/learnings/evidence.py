@@ -7,7 +7,7 @@ sure, so signs are counted: a form that binds makes a rule, of all other signs i
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import dropwhile, islice
 
 from claude_mem_lite.distill import phrases
 from claude_mem_lite.distill.sameness import terms
@@ -85,8 +85,10 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
         said.append(Stated(content, signs if signs == ACTIVE or len(text) <= _MOST_SAID else 0))
     kept = list({each.content.casefold(): each for each in said if each.signs}.values())
     if (is_refusal or is_brief) and any(each.signs == ACTIVE for each in kept):
-        whole = _WITH_NEXT.join(each.content for each in (said if is_refusal else kept))
-        kept = [Stated(whole, ACTIVE)] if len(whole) <= CONTENT_CHARS else kept
+        beside = said if is_refusal else [*dropwhile(_is_apart, kept)]
+        whole = _WITH_NEXT.join(each.content for each in beside)
+        if len(whole) <= CONTENT_CHARS:
+            kept = [*(each for each in kept if each not in beside), Stated(whole, ACTIVE)]
     return kept[:MAX_STATED]
 
 
@@ -111,6 +113,11 @@ def is_how(content: str) -> bool:
         each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES)
     ) or is_question(content)
     return not is_told and is_short(content) and phrases.HOW.search(content) is not None
+
+
+def _is_apart(said: Stated) -> bool:
+    """Tell whether what stands before a prompt's rule is another matter, a task: it turns nothing down."""
+    return said.signs < ACTIVE and not phrases.NOT.match(said.content)
 
 
 def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Callable[[str], bool]) -> int:
