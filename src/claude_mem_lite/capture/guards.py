@@ -44,10 +44,8 @@ _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _ALIASES = {"i": "install"}  # of sub-commands
 _TEMPORARY = ("/tmp/", "/private/", "/var/folders/")  # noqa: S108  (what is committed there is for a test)
 _ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # what does nothing
-_COMMENTS, _IN_COMMENTS = (
-    ("//", "# ", "##", "*", "/*", "--"),
-    ("noqa", "nolint", "nosec"),
-)  # no `#[attribute]`
+# How comments begin, which `#[attribute]` does not; what is looked for in them as well.
+_COMMENTS, _IN_COMMENTS = ("//", "# ", "##", "*", "/*", "--"), ("noqa", "nolint", "nosec")
 # One row for each guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
 _LINES = ", ".join(
     f"(SELECT group_concat(value, char(10)) FROM json_each(guard, '$.{name}'))"  # noqa: S608  (our own names)

@@ -145,9 +145,8 @@ def derive(text: str, seen: Seen) -> Guard | None:
         if form := "" if has_option else _form(text):
             return Guard(message=form)
     if _BRANCHES.search(text) and not NOT.search(text) and (names := _BEGINNING.findall(text)):
-        return Guard(
-            commands=["git checkout -b", "git switch -c"], needs=["|".join(f"{each}*" for each in names)]
-        )
+        needed = "|".join(f"{each}*" for each in names)
+        return Guard(commands=["git checkout -b", "git switch -c"], needs=[needed])
     guard = Guard(ASK if rule_words.ASK.search(text) else REMIND)
     for sentence, named in told:
         if guard.texts or not guard.files:
