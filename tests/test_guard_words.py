@@ -61,9 +61,6 @@ RULES = [
     ("branch names start with feat/ or fix/", "git switch --create login", "git checkout -b fix/login"),
     ("no --no-verify on commits or pushes, period.", "git commit --no-verify -m 'x.'", "git commit -m 'x.'"),
     ("never update snapshots (-u / --update-all)", "npx pest --update-all", "git push -u origin x"),
-    ("npm publish / cargo publish: never.", "cargo publish", "npm pack"),
-    ("never run rails db:drop nor db:reset", "bin/rails db:reset", "bin/rails db:migrate"),
-    ("commits begin with feat/fix/docs, as in feat: x", "git commit -m 'new: x'", "git commit -m 'docs: x'"),
     ("never run terraform apply or destroy", "terraform -chdir=x destroy", "terraform plan"),
     ("tox is no longer used, take nox", "tox -e py311", "nox -s tests"),
     ("never run npm audit fix", "npm audit fix --force", "npm audit"),
@@ -235,8 +232,6 @@ TEXTS = [
     ("no bare except in python", "a.py", "", "except KeyError:", False),
     ("never use `!important`", "a.css", "", "a { color: red !important }", True),
     ("no #[allow(dead_code)]", "a.rs", "", "#[allow(dead_code)]", True),
-    ("no `using namespace std` in header files", "a.cpp", "", "using namespace std;", False),
-    ("ingen print() i src/", "tools/a.py", "", "print(1)", False),
 ]
 
 
@@ -279,6 +274,7 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
     [
         "No panics in production code",
         "Never stop the user's flow on internal failures", "Work on a new branch, not on main",
+        "on a release branch edit docs/ alone", "build web/ before you branch",
         "Deploys go out on Tuesdays", "Use pnpm", "Make sure that tests pass", "No commit SHA in metadata",
         "don't write outside of /repo", "Write the test first",
         "never commit without running `make lint`", "tests go in tests/unit, not next to the code",

@@ -27,7 +27,7 @@ _MOST_PLAIN = 12  # words of a rule in no form
 _MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
 _CHARS_A_WORD = 3  # of a script of signs
-_MARKS, _WITH_NEXT = " ,;:-", ". "
+_MARKS = " ,;:-"
 _QUOTED = re.compile(r"\"[^\"]*\"?|[“«][^”»]*[”»]?")
 _CLAUSE = re.compile(r"[,:]\s|\s[–—-]\s")
 _WORD = re.compile(r"[^\s,:;.!?]+")
@@ -86,7 +86,7 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     kept = list({each.content.casefold(): each for each in said if each.signs}.values())
     if (is_refusal or is_brief) and any(each.signs == ACTIVE for each in kept):
         beside = said if is_refusal else [*dropwhile(_is_apart, kept)]
-        whole = _WITH_NEXT.join(each.content for each in beside)
+        whole = ". ".join(each.content for each in beside)
         if len(whole) <= CONTENT_CHARS:
             kept = [*(each for each in kept if each not in beside), Stated(whole, ACTIVE)]
     return kept[:MAX_STATED]

@@ -18,10 +18,14 @@ from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Learning
 
-_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line|提交|コミット|커밋", re.IGNORECASE)
+_COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line", re.IGNORECASE)
 # How the names of branches begin: "feat/, fix/".
-_BRANCHES, _BEGINNING = re.compile(r"(?i)\b(?:branch|ramas?\b)"), re.compile(r"(?<![\w/])[a-z]+/(?!\w)")
-_SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im|i|w|в)\W+(?:\w+\W+)?$", re.IGNORECASE)
+_BRANCHES = re.compile(
+    r"(?i)\bbranch(?:es)?[\s-]?(?:nam|prefix|(?:\w+\s){0,3}?(?:start|begin))"
+    r"|\b(?:noms?|nombres?|nomes?|nomi|nazwy)\b.{1,15}\b(?:branch|rama|ramo|gałęzi)"
+)
+_BEGINNING = re.compile(r"(?<![\w/])[a-z]+/(?!\w)")
+_SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
 # Where something may be after all: what is named next.
 _EXCEPT = re.compile(
     r"(?i)(?<!\w)(?:outside(?: of)?|except(?: in| for| under)?|außer\w*|fuera de|hors de"
@@ -55,7 +59,6 @@ _CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\b(?:type|typ|tipo)\(
 _LONG = re.compile(r"(?i)\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|cara[ct]t?|signe|lett?r)")
 _TICKET = re.compile(r"(\[?)\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)\]?(:?)")
 _PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”]|$)")
-_LIST = re.compile(r"(?<![\w:/.])[a-z]+(?:/[a-z]+)+(?![\w/.])")
 _AND_SO_ON = re.compile(r"\betc|\busw|\.\.\.|…|and so on")
 _IMPORT = re.compile(r"\b(?:import(?!an)|require)\w*", re.IGNORECASE)
 # What else a rule says of a commit's message, whether it forbids that, and the pattern of it then.
@@ -184,8 +187,6 @@ def _unwanted(text: str) -> list[str]:
 def _form(text: str) -> str:
     """Return the pattern of a commit's message that a rule asks for, "" for none; "^" starts a subject."""
     prefixes = dict.fromkeys(_PREFIX.findall(text))
-    listed = (each.split("/") for each in _LIST.findall(text))
-    prefixes = next((dict.fromkeys(each) for each in listed if prefixes.keys() & each), prefixes)
     if _CONVENTIONAL.search(text) and (len(prefixes) <= 1 or _AND_SO_ON.search(text)):
         return r"^[a-z]+(\([^)]*\))?!?: \S"
     if len(prefixes) > 1:

@@ -89,7 +89,6 @@ _LANGUAGES = {
     "python": "*.py", "typescript": "*.ts *.tsx", "ts": "*.ts *.tsx", "javascript": "*.js *.jsx",
     "js": "*.js *.jsx", "java": "*.java", "ruby": "*.rb", "rust": "*.rs", "golang": "*.go",
     "kotlin": "*.kt", "php": "*.php", "markdown": "*.md", "swift": "*.swift", "jsx": "*.jsx *.tsx *.js",
-    "header": "*.h *.hpp *.hh", "headers": "*.h *.hpp *.hh",
     "yaml": "*.yaml *.yml", "notebook": "*.ipynb", "notebooks": "*.ipynb",
 }  # fmt: skip
 # Files that are hardly ever named by their names.
@@ -163,8 +162,7 @@ def things(sentence: str, seen: Seen, program: str = "") -> list[Thing]:
         kind, words, taken = _named(sentence, tokens[at : at + 6], seen)
         program = found[-1].words[0] if found and found[-1].kind == "command" else program
         is_list = _JOINS.fullmatch(before) is not None
-        is_sub = words[0] in seen.programs.get(program, ()) or (bool(program) and ":" in words[0] and is_list)
-        if not kind and is_sub and (is_list or forbids(before)):
+        if not kind and words[0] in seen.programs.get(program, ()) and (is_list or forbids(before)):
             kind, words = "command", (program, words[0])  # "apply or destroy"
         if not kind and is_list and found and found[-1].kind == "text" and _is_name(words[0]):
             kind = "text"  # "console.log or debugger"
@@ -268,8 +266,6 @@ def _is_forbidden_after(thing: Thing, *, is_last: bool) -> bool:
         between = head[: denial.start()]
         if len(between.split()) <= _NEAR and not re.search(r"(?<!\w)(?:and|und|et|y)\s*$", between):
             return True
-    if is_last and clauses and NOT.fullmatch(clauses[-1].strip(" .!")):  # "npm publish, gem push: never"
-        return True
     said = thing.after if is_last else ",".join([head, *clauses[:-1]])  # the last leads to the next thing
     is_kept = any(each.search(said) for each in (KEPT, KEEP_OUT))
     return thing.kind == "file" and bool(is_kept or (NOT.search(said) and EDIT.search(said)))
