@@ -58,7 +58,6 @@ def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) ->
 
 # A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
 RULES = [
-    ("branch names start with feat/ or fix/", "git switch --create login", "git checkout -b fix/login"),
     ("no --no-verify on commits or pushes, period.", "git commit --no-verify -m 'x.'", "git commit -m 'x.'"),
     ("never update snapshots (-u / --update-all)", "npx pest --update-all", "git push -u origin x"),
     ("never run terraform apply or destroy", "terraform -chdir=x destroy", "terraform plan"),
@@ -187,6 +186,16 @@ def test_a_rule_is_noticed_where_it_is_broken(rule: str, breaks: str, keeps: str
     assert (bool(noticed(guard, breaks)), bool(noticed(guard, keeps))) == (True, False), guard
 
 
+def test_a_branch_may_have_to_begin_in_one_of_several_ways() -> None:
+    """That the name has a form is an operand that a command needs."""
+    guard = Guard(commands=["git checkout -b", "git switch -c"], needs=["feat/*|fix/*"])
+
+    assert guard.says.startswith("git checkout -b without feat/* or fix/*; ")
+    assert noticed(guard, "git pull && git switch --create login origin/dev")
+    assert not noticed(guard, "git checkout -b fix/login")
+    assert not noticed(guard, "git switch login")
+
+
 def test_a_version_that_a_rule_asks_for_is_another_program() -> None:
     """Python's name counts whatever its version, but where the rule tells them apart."""
     guard = derive("always python3, there is no python on it", Seen.of(["python x.py"]))
@@ -274,7 +283,6 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
     [
         "No panics in production code",
         "Never stop the user's flow on internal failures", "Work on a new branch, not on main",
-        "on a release branch edit docs/ alone", "build web/ before you branch",
         "Deploys go out on Tuesdays", "Use pnpm", "Make sure that tests pass", "No commit SHA in metadata",
         "don't write outside of /repo", "Write the test first",
         "never commit without running `make lint`", "tests go in tests/unit, not next to the code",

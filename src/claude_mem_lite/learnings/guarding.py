@@ -19,12 +19,6 @@ from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Learning
 
 _COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line", re.IGNORECASE)
-# How the names of branches begin: "feat/, fix/".
-_BRANCHES = re.compile(
-    r"(?i)\bbranch(?:es)?[\s-]?(?:nam|prefix|(?:\w+\s){0,3}?(?:start|begin))"
-    r"|\b(?:noms?|nombres?|nomes?|nomi|nazwy)\b.{1,15}\b(?:branch|rama|ramo|gałęzi)"
-)
-_BEGINNING = re.compile(r"(?<![\w/])[a-z]+/(?!\w)")
 _SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
 # Where something may be after all: what is named next.
 _EXCEPT = re.compile(
@@ -147,9 +141,6 @@ def derive(text: str, seen: Seen) -> Guard | None:
         has_option = any(each.kind == "option" for _, named in told for each in named)
         if form := "" if has_option else _form(text):
             return Guard(message=form)
-    if _BRANCHES.search(text) and not NOT.search(text) and (names := _BEGINNING.findall(text)):
-        needed = "|".join(f"{each}*" for each in names)
-        return Guard(commands=["git checkout -b", "git switch -c"], needs=[needed])
     guard = Guard(ASK if rule_words.ASK.search(text) else REMIND)
     for sentence, named in told:
         if guard.texts or not guard.files:
