@@ -401,3 +401,18 @@ def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
         "00000000 `load_book` reads the shelf first.",
         "10101010 `save_book` locks the shelf.",
     ]
+
+
+@pytest.mark.parametrize(("second", "told"), [("book", 0), ("shelf", 1), ("main", 1)])
+def test_what_was_open_on_a_branch_is_not_once_it_has_gone_on(memory: Path, second: str, told: int) -> None:
+    """The last session of a branch says what is open there; what others state holds."""
+    later = "\n\n".join(f"`Book.{name}` locks the shelf." for name in ("find", "save", "sort"))
+    for number, (branch, says) in enumerate(
+        [("book", f"Still open: `Book.load`.\n\n{LAST}"), (second, later)]
+    ):
+        session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number), status="closed")
+        observe(f"{number}" * 32, "Stop", says, session_id=f"s{number}", created_at=at(-60 + number))
+
+    text = builder.build("/p", session_id="new", branch="main", now=AT).text
+
+    assert (text.count("Book.load"), text.count(LAST)) == (told, 1)

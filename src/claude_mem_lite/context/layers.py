@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
-from claude_mem_lite.context.past import FADES, SESSIONS, Past
+from claude_mem_lite.context.past import FADES, SESSIONS, THREAD, Past
 from claude_mem_lite.distill.findings import findings
 from claude_mem_lite.distill.standing import changed, is_test
-from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, Said
+from claude_mem_lite.distill.state import State
+from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, OPEN, Said
 from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import code
@@ -87,12 +88,13 @@ def earlier(past: Past) -> list[Line]:
     headings = [row.id if row.branch in SHARED_BRANCHES else row.branch for row in sessions]
     # A branch's heading is that of its first session here.
     heads = {name: past.heading(row) for name, row in zip(headings[::-1], sessions[::-1], strict=True)}
+    done = _no_longer_open(sessions, [state for state, _ in states])
     chosen = choose(
         states,
         chars=round(past.room * CHARS_PER_TOKEN),
         since=past.since,
         told=past.told,
-        use=past.worth,
+        use=lambda said: 0.0 if said in done else past.worth(said),
         branch=past.branch,
         headings=[(name, len(heads[name].text) + len("- \n")) for name in headings],
     )
@@ -111,6 +113,18 @@ def earlier(past: Past) -> list[Line]:
             value = line.tokens * 2.0 ** -places[turn]
             lines.append(replace(line, value=value, reason=f"in {_place(turn[0])}"))
     return lines
+
+
+def _no_longer_open(sessions: Sequence[Session], states: Sequence[State]) -> set[Said]:
+    """Return what was said to be open on a branch that a later session went on with; newest first."""
+    later: set[str] = set()
+    done: set[Said] = set()
+    for row, state in zip(sessions, states, strict=True):
+        if row.branch in later:
+            done.update(said for said in state.statements if OPEN.search(said.text))
+        elif row.branch not in SHARED_BRANCHES and len(state.statements) >= THREAD:
+            later.add(row.branch)
+    return done
 
 
 def in_order(lines: Sequence[Line]) -> list[Line]:

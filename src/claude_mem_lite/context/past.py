@@ -43,7 +43,7 @@ _RENAMED, _REPLACED = 0.3, " → "
 _EDITED, _EDITS = 0.8, 300
 _CODE = re.compile(r"`([^`]+)`")
 # A session that states less has no thread.
-_THREAD = 3
+THREAD = 3
 # What is told grows with a line's length to this power.
 _DENSITY = 0.75
 _READ = 100  # observations looked at
@@ -155,7 +155,7 @@ class Past:
         """The first of the sessions that did something; a trivial one does not hide the thread before it."""
         for row in self.sessions[:SESSIONS]:
             state = self.state(row)
-            if any(state.files.values()) or len(state.statements) >= _THREAD:
+            if any(state.files.values()) or len(state.statements) >= THREAD:
                 return row
         return next(iter(self.sessions), None)
 

@@ -36,7 +36,7 @@ _DECIDED = re.compile(
     r"|因为|而不是|决定|改用|代わりに|なぜなら|決め",
     re.IGNORECASE,
 )
-_OPEN = re.compile(
+OPEN = re.compile(
     r"\b(?:next(?! to\b)|remaining|todo|still (?:open|needs?|fail\w*|to)|not (?:yet|done)|left (?:open|to)"
     r"|unfinished|waiting|pending|offen|noch nicht"
     r"|reste(?:nt)? ?:|reste à|pas encore|à faire|pendientes?|todavía no|falta(?:n|m)?|pendentes?|ainda não"
@@ -189,7 +189,7 @@ def _outcome(report: Row) -> list[Said]:
         if not (
             says_nothing(each.says)
             or _is_decided(each)
-            or _OPEN.search(each.text)
+            or OPEN.search(each.text)
             or MOMENT.search(each.text)
         )
     ]
@@ -204,7 +204,7 @@ def _plan(rows: Sequence[Row], steps: Sequence[str]) -> list[Said]:
     last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
     if last is None:
         return []
-    left = [each for each in statements(without_reason(last.summary)[0]) if _OPEN.search(each.text)]
+    left = [each for each in statements(without_reason(last.summary)[0]) if OPEN.search(each.text)]
     return [Said(last.id, last.created_at, _listed(left), "Said to be open")] if left else []
 
 
