@@ -416,3 +416,15 @@ def test_what_was_open_on_a_branch_is_not_once_it_has_gone_on(memory: Path, seco
     text = builder.build("/p", session_id="new", branch="main", now=AT).text
 
     assert (text.count("Book.load"), text.count(LAST)) == (told, 1)
+
+
+@pytest.mark.parametrize(("branch", "told"), [("book", 0), ("main", 1), ("shelf", 1)])
+def test_what_names_its_branch_alone_is_told_by_the_heading(memory: Path, branch: str, told: int) -> None:
+    """That a branch was pushed; on another one it says which."""
+    session_row("s0", branch=branch, last_event_at=at(-60), status="closed")
+    for turn, says in enumerate(("`Book.load` reads the shelf.\n\n`book` is pushed to the origin.", LAST)):
+        observe(f"{turn}" * 32, "Stop", says, session_id="s0", created_at=at(-60 + turn))
+
+    text = builder.build("/p", session_id="new", branch="main", now=AT).text
+
+    assert (text.count("pushed"), text.count("Book.load")) == (told, 1)

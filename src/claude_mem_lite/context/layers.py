@@ -15,6 +15,7 @@ from claude_mem_lite.context.past import FADES, SESSIONS, THREAD, Past
 from claude_mem_lite.distill.findings import findings
 from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.state import State
+from claude_mem_lite.distill.statements import names
 from claude_mem_lite.distill.thread import GOALS, IN_FLIGHT, OPEN, Said
 from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import SHARED_BRANCHES
@@ -88,13 +89,13 @@ def earlier(past: Past) -> list[Line]:
     headings = [row.id if row.branch in SHARED_BRANCHES else row.branch for row in sessions]
     # A branch's heading is that of its first session here.
     heads = {name: past.heading(row) for name, row in zip(headings[::-1], sessions[::-1], strict=True)}
-    done = _no_longer_open(sessions, [state for state, _ in states])
+    left = _not_told(sessions, [state for state, _ in states])
     chosen = choose(
         states,
         chars=round(past.room * CHARS_PER_TOKEN),
         since=past.since,
         told=past.told,
-        use=lambda said: 0.0 if said in done else past.worth(said),
+        use=lambda said: 0.0 if said in left else past.worth(said),
         branch=past.branch,
         headings=[(name, len(heads[name].text) + len("- \n")) for name in headings],
     )
@@ -115,16 +116,26 @@ def earlier(past: Past) -> list[Line]:
     return lines
 
 
-def _no_longer_open(sessions: Sequence[Session], states: Sequence[State]) -> set[Said]:
-    """Return what was said to be open on a branch that a later session went on with; newest first."""
+def _not_told(sessions: Sequence[Session], states: Sequence[State]) -> set[Said]:
+    """Return what says nothing under a branch's heading; `sessions` are the newest first.
+
+    That is what names the branch alone, as that it was pushed, and what was open there in a session that a
+    later one has gone on from.
+    """
     later: set[str] = set()
-    done: set[Said] = set()
+    left: set[Said] = set()
     for row, state in zip(sessions, states, strict=True):
-        if row.branch in later:
-            done.update(said for said in state.statements if OPEN.search(said.text))
-        elif row.branch not in SHARED_BRANCHES and len(state.statements) >= THREAD:
+        if row.branch in SHARED_BRANCHES:
+            continue
+        is_past, own = row.branch in later, {row.branch.lower()}
+        left.update(
+            said
+            for said in state.statements
+            if (is_past and OPEN.search(said.text)) or (not said.is_users and names(said.text) == own)
+        )
+        if len(state.statements) >= THREAD:
             later.add(row.branch)
-    return done
+    return left
 
 
 def in_order(lines: Sequence[Line]) -> list[Line]:

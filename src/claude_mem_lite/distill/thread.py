@@ -187,10 +187,7 @@ def _outcome(report: Row) -> list[Said]:
         each
         for each in stated
         if not (
-            says_nothing(each.says)
-            or _is_decided(each)
-            or OPEN.search(each.text)
-            or MOMENT.search(each.text)
+            says_nothing(each.says) or _is_decided(each) or OPEN.search(each.text) or MOMENT.search(each.text)
         )
     ]
     enough = 1 if told and len(told[0].text) > _OUTCOME_CHARS else 2
