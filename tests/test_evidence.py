@@ -124,6 +124,28 @@ def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how
     assert signs("das Regal hängt gerade nicht", is_refusal=True)[0][1] == CANDIDATE
 
 
+@pytest.mark.parametrize(
+    ("told", "count"),
+    [
+        ("every label goes through shelf.print_label, in two languages", ACTIVE),
+        ("ok. chaque nouvelle étiquette va dans labels/fr.json", ACTIVE),
+        ("her yeni etiket labels/tr.json içinde", ACTIVE),
+        ("every label gets a number", CANDIDATE),
+        ("all good, I would replace shelf.print_label", 0),
+        ("no `any` in TypeScript", ACTIVE),
+        ("generally: no unwrap() outside of tests, return an error", ACTIVE),
+        ("ingen heap i firmware, allt statiskt", ACTIVE),
+        ("keine Globals im Regal, das hatten wir schon", ACTIVE),
+        ("no changelog for tests", CANDIDATE),
+        ("no way to open the shelf", CANDIDATE),
+        ("no fault in this shelf", 0),
+    ],
+)
+def test_what_holds_for_all_of_a_kind_is_a_rule(told: str, count: int) -> None:
+    """Where it names code; and what says where there is to be no such thing."""
+    assert max((each for _, each in signs(told)), default=0) == count
+
+
 def test_practice_and_corrections_are_evidence() -> None:
     """How "we" do things is a rule; a bare correction is a candidate, and a rule where it says how."""
     assert signs("we don't keep a user table") == [("we don't keep a user table", ACTIVE)]

@@ -119,6 +119,20 @@ IN_PROJECT = _any_of(
     "in (?:dit|ons) (?:project|repo),w tym (?:projekcie|repo),в этом (?:проекте|репозитории),bu projede",
     "(?:在)?(?:这个|这|我们的|這個)(?:项目|專案|仓库)[里中裡]?|このプロジェクトでは|このリポジトリでは|이 프로젝트",
 )
+# It holds for all of a kind.
+EVERY = _any_of(
+    "every,each,all(?= (?:new )?[\\w-]+s(?!\\w)),any,jede[rs]?,alle,chaque,tou(?:te)?s les,cada,tod[oa]s? (?:[oa]s?|l[oa]s),ogni,"
+    "tutt[ie] (?:i|gli|le),elke,iedere?,każd\\w+,wszystkie,varje,alla,hver,her,кажд\\w+,все",
+    "每|所有|すべて|全て|毎|모든",
+    start=r"^",
+)
+# There is to be no such thing somewhere: "no LINQ in what runs per frame".
+NONE_IN = re.compile(
+    r"^(?:no|keine?[nmrs]?|pas de|aucune?|nada de|ning[uú]na?|nenhuma?|niente|nessun[oa]?|geen|żadn\w+|inga?|inget|ingen|никаких)"
+    r"\s+(?:\S+\s+){1,5}?(?:in|inside|within|outside|under|from|anywhere|im|aus|unter|außerhalb|dans|hors|en|fuera|em|nas?|nos?|fora"
+    r"|nei|nel\w*|fuori|buiten|w|poza|i|utanför|в|вне)(?!\w)",
+    re.IGNORECASE,
+)
 # It was said before, as the user remembers.
 SAID_BEFORE = _any_of(
     "(?:as|like) i said,i (?:already )?(?:said|told you)(?: (?:that|this|it|so))?(?: (?:before|already|twice))?,again(?=[:,]),for the (?:second|third|last) time,"

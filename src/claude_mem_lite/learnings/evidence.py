@@ -126,7 +126,7 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
     rest = phrases.IN_PROJECT.sub("", content)
     if not _is_general(rest) or is_question(rest):
         return 0
-    if _is_ours(content) or _is_said_again(content):
+    if _is_ours(content) or _is_said_again(content) or _is_of_all(rest):
         signs = ACTIVE
     else:
         ought, denies = phrases.OUGHT.search(rest), phrases.DENIES.match(rest)
@@ -137,6 +137,14 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
         rest = rest.replace(ought[0], "", 1) if ought else rest
         signs += phrases.HOW.search(rest) is not None if signs > is_refusal else is_how(rest)
     return min(ACTIVE if all(map(is_known, _NAME.findall(content))) else CANDIDATE, signs)
+
+
+def _is_of_all(content: str) -> bool:
+    """Tell whether a clause speaks of all of a kind and names code, or says where there is to be no such."""
+    return any(
+        phrases.NONE_IN.match(each) or (phrases.EVERY.match(each) and _NAME.search(content))
+        for each in _CLAUSE.split(content)
+    )
 
 
 def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
