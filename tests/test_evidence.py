@@ -9,7 +9,8 @@ from support import attacks, cases
 
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.suspicion import suspicions
-from claude_mem_lite.learnings.evidence import ACTIVE, CANDIDATE, CONTENT_CHARS, stated
+from claude_mem_lite.distill.typed import CONTENT_CHARS
+from claude_mem_lite.learnings.evidence import ACTIVE, CANDIDATE, stated
 from claude_mem_lite.learnings.heard import Earlier, comparable
 
 CASES = cases.load("evidence")

@@ -13,8 +13,9 @@ from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.distill.observation import SUMMARY_CHARS
 from claude_mem_lite.distill.record import MAX_KEY_FILES, SPOKEN, summarize_session
 from claude_mem_lite.distill.sameness import terms
+from claude_mem_lite.distill.typed import CONTENT_CHARS
 from claude_mem_lite.learnings import evolve
-from claude_mem_lite.learnings.evolve import CONTENT_CHARS, TOLD, Candidate
+from claude_mem_lite.learnings.evolve import TOLD, Candidate
 from claude_mem_lite.learnings.voices import Voices
 from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import context, facts, queries, rewrites

@@ -7,9 +7,10 @@ from typing import Any
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.guards import Guard
 from claude_mem_lite.distill.sameness import relation
+from claude_mem_lite.distill.typed import CONTENT_CHARS
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import anchors
-from claude_mem_lite.learnings.evolve import CONTENT_CHARS, INITIAL, MANUAL, change, penalized
+from claude_mem_lite.learnings.evolve import INITIAL, MANUAL, change, penalized
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.storage import facts
 from claude_mem_lite.storage import learnings as learning_rows

@@ -11,29 +11,32 @@ from itertools import dropwhile, islice
 
 from claude_mem_lite.distill import phrases
 from claude_mem_lite.distill.sameness import terms
-from claude_mem_lite.learnings.typed import Sentence, is_question, sentences
+from claude_mem_lite.distill.typed import (
+    CONTENT_CHARS,
+    SIGN,
+    WORD,
+    Sentence,
+    is_how,
+    is_question,
+    is_short,
+    sentences,
+    without_lead,
+)
 from claude_mem_lite.text import SIGNS
 
-CONTENT_CHARS = 300
 MAX_STATED = 20
 ACTIVE, CANDIDATE = 2, 1  # signs
 
-# Words: of what is kept, and of those among which a form binds.
-_MOST_WORDS, _FIRST_WORDS = 30, 3
-_MOST_LEADS = 3
+_FIRST_WORDS = 3  # among which a form binds
 _MOST_PLAIN = 12  # words of a rule in no form
 # Characters of a prompt: what nothing but one sign or few words speak for is said briefly; more is about the
 # work at hand, or a paste.
 _MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
 _FEWEST_TERMS = 2  # of what speaks of more than the moment
-_CHARS_A_WORD = 3  # of a script of signs
-_MARKS = " ,;:-"
 _QUOTED = re.compile(r"\"[^\"]*\"?|[“«][^”»]*[”»]?")
 _CLAUSE = re.compile(r"[,:]\s|\s[–—-]\s")
-_WORD = re.compile(r"[^\s,:;.!?]+")
 # "always in UTC"
 _MANNER = re.compile(r"\s+(?:in|en|em|auf|po|als|como|comme|come|as|на|по)\s", re.IGNORECASE)
-_SIGN = re.compile(f"[{SIGNS}]")
 # A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
 _ONE_THING = re.compile(
     r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b"
@@ -90,29 +93,6 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
         if len(whole) <= CONTENT_CHARS:
             kept = [*(each for each in kept if each not in beside), Stated(whole, ACTIVE)]
     return kept[:MAX_STATED]
-
-
-def without_lead(text: str) -> str:
-    """Return a sentence without the words that lead to it, and the brackets around it."""
-    text = " ".join(text.split()).strip(_MARKS)
-    for _ in range(_MOST_LEADS):
-        lead = phrases.LEAD.match(text)
-        text = text[lead.end() :].lstrip(".)").strip(_MARKS) if lead else text
-    return text[1:-1] if text.startswith("(") and text.find(")") == len(text) - 1 else text
-
-
-def is_short(content: str, words: int = _MOST_WORDS) -> bool:
-    """Tell whether a text is one that people remember, and has a word to go on."""
-    size = len(_WORD.findall(content)) + len(_SIGN.findall(content)) // _CHARS_A_WORD
-    return size <= words and len(content) <= CONTENT_CHARS and len(terms(content)) > 0
-
-
-def is_how(content: str) -> bool:
-    """Tell whether a sentence says how things are done, rather than what to do."""
-    is_told = any(
-        each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES)
-    ) or is_question(content)
-    return not is_told and is_short(content) and phrases.HOW.search(content) is not None
 
 
 def _is_apart(said: Stated) -> bool:
@@ -233,8 +213,8 @@ def _edges(content: str) -> Iterator[int]:
 
 
 def _first_words(content: str) -> Iterator[int]:
-    for word in islice(_WORD.finditer(content), _FIRST_WORDS):
-        yield from range(word.start(), word.end() if _SIGN.match(word[0]) else word.start() + 1)
+    for word in islice(WORD.finditer(content), _FIRST_WORDS):
+        yield from range(word.start(), word.end() if SIGN.match(word[0]) else word.start() + 1)
 
 
 def _is_ours(content: str) -> bool:

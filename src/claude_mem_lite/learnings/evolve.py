@@ -13,6 +13,7 @@ from claude_mem_lite import settings
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.sameness import relation, terms
 from claude_mem_lite.distill.suspicion import suspicions
+from claude_mem_lite.distill.typed import CONTENT_CHARS
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.search import likeness
@@ -34,7 +35,6 @@ TOLD = learning_rows.TOLD
 CANDIDATE = 0.4  # of what was said once, in no form that binds; once more makes it 0.51
 MANUAL = 1.0
 
-CONTENT_CHARS = 300
 _STANDS_OUT = 0.15  # of a cosine, above those of the next ones
 _MOST_KIN, _KIN_TERMS = 50, 12  # learnings of other projects that are compared, words to find them by
 _MOST_SOURCES = 50  # sessions and observations kept of each learning

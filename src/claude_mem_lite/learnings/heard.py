@@ -17,9 +17,9 @@ from typing import Any
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill.phrases import NOT
 from claude_mem_lite.distill.sameness import tells_of_change, terms
+from claude_mem_lite.distill.typed import is_how, is_short, sentences, without_lead
 from claude_mem_lite.importers import lines, responses
-from claude_mem_lite.learnings.evidence import is_how, is_short, stated, without_lead
-from claude_mem_lite.learnings.typed import sentences
+from claude_mem_lite.learnings.evidence import stated
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage.models import Session
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.disguises import reveal
 from claude_mem_lite.distill.sameness import terms
-from claude_mem_lite.learnings.typed import sentences
+from claude_mem_lite.distill.typed import sentences
 from claude_mem_lite.text import clean
 from claude_mem_lite.text import sentences as told_sentences
 

@@ -1,6 +1,6 @@
-"""Find the sentences that the user typed in a prompt: no code, paste, quotation or client's text.
+"""Find the sentences that the user typed in a prompt, no paste or quotation, and those that say how. Pure.
 
-Pure: what a sentence states is `statements`' business.
+What makes a rule of one is `learnings`' business.
 """
 
 import re
@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from claude_mem_lite.distill import phrases
-from claude_mem_lite.text import ORDINAL
+from claude_mem_lite.distill.sameness import terms
+from claude_mem_lite.text import ORDINAL, SIGNS
+
+CONTENT_CHARS = 300
 
 _READ = 50_000
 _WRAPPED = 60  # characters from which on a line was broken by its width
 _SHORT_HEADER = 100
+_MOST_WORDS, _MOST_LEADS = 30, 3
+_CHARS_A_WORD = 3  # of a script of signs
+_MARKS = " ,;:-"
+WORD, SIGN = re.compile(r"[^\s,:;.!?]+"), re.compile(f"[{SIGNS}]")
 
 
 @dataclass(frozen=True)
@@ -115,8 +122,31 @@ def sentences(prompt: str) -> list[Sentence]:
     """Return what was typed, in order; a linear pass over at most 50,000 characters."""
     if _FROM_THE_CLIENT.match(prompt[:200]):
         return []
-    text = _TAGGED.sub(" ", prompt[:_READ].replace("\r\n", "\n").replace("’", "'"))
+    text = _TAGGED.sub(" ", prompt[:_READ].replace("\r\n", "\n").replace("\u2019", "'"))
     return list(_walk(text.split("\n")))
+
+
+def without_lead(text: str) -> str:
+    """Return a sentence without the words that lead to it, and the brackets around it."""
+    text = " ".join(text.split()).strip(_MARKS)
+    for _ in range(_MOST_LEADS):
+        lead = phrases.LEAD.match(text)
+        text = text[lead.end() :].lstrip(".)").strip(_MARKS) if lead else text
+    return text[1:-1] if text.startswith("(") and text.find(")") == len(text) - 1 else text
+
+
+def is_short(content: str, words: int = _MOST_WORDS) -> bool:
+    """Tell whether a text is one that people remember, and has a word to go on."""
+    size = len(WORD.findall(content)) + len(SIGN.findall(content)) // _CHARS_A_WORD
+    return size <= words and len(content) <= CONTENT_CHARS and len(terms(content)) > 0
+
+
+def is_how(content: str) -> bool:
+    """Tell whether a sentence says how things are done, rather than what to do."""
+    is_told = any(
+        each.match(content) for each in (phrases.TOLD_OF, phrases.THE, phrases.HEDGES)
+    ) or is_question(content)
+    return not is_told and is_short(content) and phrases.HOW.search(content) is not None
 
 
 def is_question(text: str) -> bool:
