@@ -90,6 +90,32 @@ def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
     assert decisions(told) == ["“Which one do you prefer?” a table, the column is gone on purpose"]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        (
+            "sort the shelf. bookends are applied before the sort, not after. which one is it?",
+            ["bookends are applied before the sort, not after"],
+        ),
+        (
+            "Wir nehmen das Regal im Flur, nicht das im Keller",
+            ["Wir nehmen das Regal im Flur, nicht das im Keller"],
+        ),
+        ("don't sort the shelf today, wait", []),
+        ("add a bookend to the shelf, without the glue", []),
+        ("are bookends applied before the sort?", []),
+        ("only the shelf", []),
+        ("> bookends must not move\n\nfix that", []),
+        (f"bookends are applied before the sort. {'the shelf stands. ' * 30}", []),
+    ],
+)
+def test_what_the_user_says_of_how_it_is_to_be_is_stated(prompt: str, told: list[str]) -> None:
+    """No errand, no question, nothing for once or quoted, and nothing of a long prompt."""
+    stated = state_of(rows(("UserPromptSubmit", prompt), ("Stop", "The shelf is sorted."))).statements
+
+    assert [said.says for said in stated if said.is_users] == told
+
+
 def test_a_list_stands_under_the_end_of_the_line_above_it() -> None:
     """What else that line says is told by itself, once."""
     told = rows(

@@ -16,6 +16,7 @@ from claude_mem_lite.distill.attempts import has_merged, is_commit, ran
 from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
 from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.thread import ASKS, Row, Said, settled, thread_of, without_overtaken
+from claude_mem_lite.distill.typed import ways
 from claude_mem_lite.text import one_line
 
 _STATEMENTS = 100
@@ -107,10 +108,12 @@ def _has_merged(rows: Sequence[Row]) -> bool:
 
 
 def _stated(row: Row, question: str, commands: Container[str]) -> list[Said]:
-    """Return what a row states; an answer stands under its question, "" for none.
+    """Return what a row states, a prompt how things are to be; an answer stands under its question.
 
     A list of `commands` that a session ran says only that they were well.
     """
+    if row.tool_name == "UserPromptSubmit":
+        return [Said(row.id, row.created_at, each, is_users=True) for each in ways(row.summary)]
     if row.tool_name != "Stop" and row.written_by == "local":
         return []
     told = [each for each in statements(without_reason(row.summary)[0]) if not says_nothing(each.says)]

@@ -12,6 +12,8 @@ from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.text import ORDINAL, SIGNS
 
 CONTENT_CHARS = 300
+# What a start may tell: a longer prompt is a task at length, or a paste; a shorter sentence says little.
+_PROMPT_CHARS, _LEAST_CHARS = 400, 25
 
 _READ = 50_000
 _WRAPPED = 60  # characters from which on a line was broken by its width
@@ -124,6 +126,20 @@ def sentences(prompt: str) -> list[Sentence]:
         return []
     text = _TAGGED.sub(" ", prompt[:_READ].replace("\r\n", "\n").replace("\u2019", "'"))
     return list(_walk(text.split("\n")))
+
+
+def ways(prompt: str) -> list[str]:
+    """Return what a brief prompt says of how things are, or are to be, done: no question, no errand."""
+    told = sentences(prompt) if len(prompt) <= _PROMPT_CHARS else ()
+    said = (without_lead(f"{each.prefix}{each.text}") for each in told if not each.asks)
+    return [
+        each
+        for each in said
+        if len(each) >= _LEAST_CHARS
+        and is_how(each)
+        and not phrases.DEED.match(each)
+        and not phrases.ONCE.search(each)
+    ]
 
 
 def without_lead(text: str) -> str:
