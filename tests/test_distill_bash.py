@@ -9,10 +9,9 @@ import pytest
 from support import cases, events
 
 from claude_mem_lite.codemap.diff import Change
-from claude_mem_lite.distill.local import observe, problems
+from claude_mem_lite.distill.local import failures, observe
 from claude_mem_lite.distill.local.runners import TestRun, test_run
-from claude_mem_lite.distill.local.shell import is_lookup, on_one_line, steps
-from claude_mem_lite.distill.local.writes import changed_files
+from claude_mem_lite.distill.local.shell import changed_files, is_lookup, on_one_line, steps
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 
 CASES = cases.load("distill/bash")
@@ -212,7 +211,7 @@ def test_on_one_line_shows_the_command_without_scripts(command: str, line: str) 
 @pytest.mark.parametrize("case", cases.load("distill/errors")["case"], ids=lambda case: case["line"])
 def test_one_finder_knows_the_errors_of_all_tools(case: dict[str, str]) -> None:
     """A position with a message, a message with its position below, or positions below a file's name."""
-    assert problems.first_problem(case["output"]) == case["line"]
+    assert failures.first_problem(case["output"]) == case["line"]
 
 
 def test_a_removed_file_is_said_to_be_removed() -> None:
@@ -232,7 +231,7 @@ def test_an_error_after_a_long_row_of_dots_is_found_with_its_place(place: str) -
     """Lines that name no line number are passed over, those in any compiler's form are not."""
     output = f"{'.' * 4_000}\n{place}\n"
 
-    assert (problems.first_problem(output), problems.count_problems(output)) == (place, 1)
+    assert (failures.first_problem(output), failures.count_problems(output)) == (place, 1)
 
 
 KNOWN = cases.load("distill/edits")

@@ -8,7 +8,7 @@ from typing import Any
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import file_index, languages
 from claude_mem_lite.codemap.file_index import Seen
-from claude_mem_lite.distill.local import fields, shell, writes
+from claude_mem_lite.distill.local import fields, shell
 from claude_mem_lite.distill.local.versions import Edit
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import relative
@@ -70,7 +70,7 @@ def _follow_command(capture: Capture, seen: Seen) -> bool:
         file_index.rescan(capture.project_dir, now)
         return True
     folder = fields.text(capture.payload, "cwd") or capture.project_dir
-    changed = [relative(path, capture.project_dir) for path in writes.changed_files(command, folder)]
+    changed = [relative(path, capture.project_dir) for path in shell.changed_files(command, folder)]
     mapped = {path: languages.of(path) for path in changed if not os.path.isabs(path)}
     known = {path: language for path, language in mapped.items() if language is not None}
     if known:

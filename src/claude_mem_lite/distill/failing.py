@@ -31,8 +31,7 @@ from claude_mem_lite.distill.calls import (
     words_of,
 )  # fmt: skip
 from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
-from claude_mem_lite.distill.local.failures import below, exit_code, is_error, last_line
-from claude_mem_lite.distill.local.problems import first_problem
+from claude_mem_lite.distill.local.failures import below, exit_code, first_problem, is_error, last_line
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.text import one_line

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from claude_mem_lite.capture.simple_commands import Command
-from claude_mem_lite.distill.local import evidence, failures, fields, git, results, runners, shell, writes
+from claude_mem_lite.distill.local import evidence, failures, fields, git, results, runners, shell
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.text import TITLE_CHARS, clip, join, one_line, relative
@@ -118,7 +118,7 @@ def _read(capture: Capture) -> _Run:
         tests=None if only_looks else runners.test_run(printed),
         deeds=() if _is_elsewhere(steps, capture) else git.deeds(steps, printed, has_failed=has_failed),
         result="" if only_looks or has_failed else results.result(steps, printed),
-        changed=tuple(relative(path, capture.project_dir) for path in writes.changed_files(command, cwd)),
+        changed=tuple(relative(path, capture.project_dir) for path in shell.changed_files(command, cwd)),
     )
 
 
@@ -213,7 +213,7 @@ def _summary(run: _Run, title: str, capture: Capture) -> str:
         is_new = error and _short(error) not in title
         sentences.append(f"Failed{code}: {quoted(error)}." if is_new else f"Failed{code}.")
     sentences += circumstances(capture)
-    gone = writes.removed_files(run.steps) if not run.has_failed else ()
+    gone = shell.removed_files(run.steps) if not run.has_failed else ()
     removed = [path for path in run.changed if path.endswith(gone)] if gone else []
     changed = [path for path in run.changed if path not in removed]
     for verb, paths in (("Changed", changed), ("Removed", removed)):

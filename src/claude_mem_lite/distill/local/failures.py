@@ -1,10 +1,12 @@
-"""Finds in the output of a failed command what went wrong."""
+"""Finds in the output of a command what went wrong.
+
+Compilers, linters and runners share a handful of shapes, so there is one finder for the first error of any.
+"""
 
 import re
 from collections.abc import Collection, Iterable
 from itertools import takewhile
 
-from claude_mem_lite.distill.local.problems import first_problem
 from claude_mem_lite.text import one_line
 
 _MARK = re.compile(r"^(?:E  +|│ )")  # pytest's, and the box that terraform draws
@@ -46,6 +48,30 @@ _PLAIN = (
 
 # A program that does not know an option says so before its usage.
 _USAGE_LINES, _USAGE_CHARS = 60, 240
+_LINES = 4_000
+_LINE_CHARS = 300
+_NEAR = 4
+_FRAME = re.compile(r"[\u2500-\u257f]+ ?")
+_PATH = r"(?:file://)?(?:[A-Za-z]:)?[^\s:()\[\]'\"`,]*[./\\][^\s:()\[\]'\"`,]*\w|Makefile|Dockerfile"
+# gcc, go, tsc, javac, maven, kotlinc, dotnet, ruff, mypy, golangci-lint: a path, a line, a message.
+_AT = re.compile(
+    rf"^\s*(?:\[\w+\] +|[A-Za-z]{{1,8}}: +)?(?:{_PATH})(?::\[?|\()\d+(?:[:,]\s?\d+)?[\])]?(?::|\s-)?\s+"
+    r"(?P<says>[^\s:#].*)$"
+)
+# A cheap test for the line number that _AT needs: without one it tries every split of a long line.
+_NUMBERED = re.compile(r"[:(]\[?\d")
+_MINOR = re.compile(r"^\W*(?:warning|warn|note|info|debug|hint|help)\b", re.IGNORECASE)
+_IN = re.compile(r"in [\w<>.]+$")  # a frame of pytest's
+# rustc, terraform, node, java, vitest: a message, and below it where.
+_SAYS = re.compile(r"^(?:error(?:\[\w+\])?: |Error: |(?:[\w.]+(?:Error|Exception)): )\S")
+_BELOW = re.compile(
+    r"^\s*(?:-->|\u276f|at|on|in)\s(?:.*[\s(])?"
+    r"(?P<place>[\w@+/-][\w.@+/-]*\.\w+(?::\d+(?::\d+)?|,? line \d+))"
+)
+# eslint, stylelint: a path, and below it positions.
+_FILE = re.compile(r"^\S*[\w-]\.\w+$")
+_UNDER_FILE = re.compile(r"^\s+(?P<at>\d+:\d+)\s+(?:error|\u2716|\u00d7)\s+(?P<says>\S.*)$")
+_TRACEBACK = "Traceback (most recent call last):"
 
 
 def exit_code(error: str) -> tuple[int | None, str]:
@@ -98,6 +124,34 @@ def about_option(options: Collection[str], output: str) -> str:
     return ""
 
 
+def first_problem(output: str) -> str:
+    """Return the first error of an output with its place, on one line; "" where no line has that shape."""
+    lines = [_FRAME.sub("", line).rstrip() for line in output.splitlines()[:_LINES]]
+    if _TRACEBACK in lines:
+        return ""
+    file = ""
+    for index, line in enumerate(lines):
+        near = lines[index + 1 : index + 1 + _NEAR]
+        if _FILE.match(line):
+            file = line
+        elif file and (found := _UNDER_FILE.match(line)):
+            return one_line(f"{file}:{found['at']}: {found['says']}", _LINE_CHARS)
+        elif _SAYS.match(line):
+            if place := next((found["place"] for each in near if (found := _BELOW.match(each))), ""):
+                return one_line(f"{line} ({place})", _LINE_CHARS)
+        elif (found := _at(line[:1_000])) and not (_MINOR.match(found["says"]) or _IN.match(found["says"])):
+            # A rule's name alone: what it says follows.
+            said = next((each for each in near if each.strip()), "") if " " not in found["says"] else ""
+            return one_line(f"{line} {said.strip(' ×✖')}", _LINE_CHARS)
+    return ""
+
+
+def count_problems(output: str) -> int:
+    """Return how many lines name a place and an error."""
+    found = map(_at, dict.fromkeys(output.splitlines()[:_LINES]))
+    return sum(1 for each in found if each and not _MINOR.match(each["says"]))
+
+
 def is_error(line: str) -> bool:
     """Tell whether a line by itself says that something went wrong."""
     bare = _MARK.sub("", line.strip())
@@ -121,3 +175,7 @@ def _telling(lines: Iterable[str]) -> list[str]:
 def _without_folder(line: str) -> str:
     """Return "python3: No module named x" for "/opt/venv/bin/python3: No module named x"."""
     return one_line(re.sub(r"^/\S*/(?=[^/\s]+: )", "", line), 300)
+
+
+def _at(line: str) -> re.Match[str] | None:
+    return _AT.match(line) if _NUMBERED.search(line) else None

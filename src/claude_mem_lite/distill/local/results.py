@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import shell
 from claude_mem_lite.distill.local.evidence import output_worth, telling_lines, unique
-from claude_mem_lite.distill.local.problems import count_problems, first_problem
+from claude_mem_lite.distill.local.failures import count_problems, first_problem
 from claude_mem_lite.text import join, one_line
 
 _RESULT_CHARS = 200
