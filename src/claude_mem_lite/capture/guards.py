@@ -64,9 +64,8 @@ _HERE = (
 def columns(event: str) -> str:
     """Return the SQL columns that make a `Call`; `event` is the parameter or column with its JSON."""
     fields = [f"json_extract({event}, '$.{name}')" for name in _FIELDS]
-    return ", ".join(
-        fields + [_EDITS.format(event=event, name=name) for name in ("new_string", "old_string")]
-    )
+    fields += [_EDITS.format(event=event, name=name) for name in ("new_string", "old_string")]
+    return ", ".join(fields)
 
 
 def holding(memory: Any, project_dir: str | None) -> list[tuple[str, str, Guard]]:
@@ -128,9 +127,8 @@ def may_be_broken(event: bytes) -> bool:
 def _stands_so(word: str, line: list[str]) -> bool:
     """Tell whether JSON and a shell write a word of a line as it is, and in no shorter form."""
     is_short = word in _ALIASES.values() or (word.startswith("-") and len(line) > 1)
-    return (
-        not is_short and word.isascii() and word.replace("-", "").replace("_", "").replace(".", "").isalnum()
-    )
+    bare = word.replace("-", "").replace("_", "").replace(".", "")
+    return not is_short and bare.isascii() and bare.isalnum()
 
 
 class Call:
@@ -205,7 +203,8 @@ class Guard:
             path = os.path.join(call.folder, call.file)
             is_of_it = self._is_of_file(path, call.root, may_create=call.tool == "Write")
             if self.texts and (is_of_it or not self.files):
-                return next((each for each in self.texts if _adds(each, call.old, call.new)), "")
+                added = (each for each in self.texts if _times(each, call.new) > _times(each, call.old))
+                return next(added, "")
             return call.file if is_of_it and call.file and not self.texts else ""
         return next((" ".join(each.words) for each in call.commands if self._is_of(each, call)), "")
 
@@ -227,9 +226,9 @@ class Guard:
             return False
         if not self.without and not self.needs:
             return True
-        return any(_has(command, word, asked) for word in self.without) or not all(
-            any(_has(command, word, asked) for word in either.split("|")) for either in self.needs
-        )
+        needs = (either.split("|") for either in self.needs)
+        is_lacking = not all(any(_has(command, word, asked) for word in some) for some in needs)
+        return is_lacking or any(_has(command, word, asked) for word in self.without)
 
     def _is_of_file(self, path: str, root: str, *, may_create: bool) -> bool:
         path = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
@@ -353,12 +352,8 @@ def _says(told: str, word: str) -> bool:
     return f" {low} " in f" {''.join(signs)} "
 
 
-def _adds(text: str, old: str, new: str) -> bool:
-    """Tell whether a change adds a text; code outside of comments and strings, capitals in any case."""
-    return _times(text, new) > _times(text, old)
-
-
 def _times(text: str, told: str) -> int:
+    """Return how often code has a text, outside of comments and strings; capitals in any case."""
     is_start = text.endswith("*") and text[-2:-1].isalnum()
     wanted = text[:-1] if is_start else text
     wanted, told = (wanted.casefold(), told.casefold()) if text.isupper() else (wanted, told)

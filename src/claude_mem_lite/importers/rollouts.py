@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from claude_mem_lite.capture.clients import calls, codex, patches
+from claude_mem_lite.capture.clients import codex, patches
 from claude_mem_lite.distill.local.fields import items, value
 from claude_mem_lite.importers import lines
 from claude_mem_lite.importers.lines import Line
@@ -72,7 +72,7 @@ class _Rollout:
         elif kind == "CommandExecution":
             words = items(item, "command")
             given = {"command": words[-1] if words else ""}
-            call = calls.command(given, item.get("aggregated_output"), item.get("exit_code"))
+            call = patches.command(given, item.get("aggregated_output"), item.get("exit_code"))
             yield from self._call(item_id, [{**call, "tool_use_id": item_id}])
         elif kind == "FileChange" and item.get("status") == "completed":
             changes = item.get("changes")
@@ -102,7 +102,7 @@ class _Rollout:
             name, given = self._calls.pop(call_id)
             output, exit_code = _answer(payload.get("output"))
             if name in _SHELLS:
-                call = calls.command({"command": _command(given)}, output, exit_code)
+                call = patches.command({"command": _command(given)}, output, exit_code)
                 yield from self._call(call_id, [{**call, "tool_use_id": call_id}])
             elif name == "apply_patch" and exit_code == 0 and isinstance(given, str):
                 folder = str(self.place.get("cwd") or "/")

@@ -28,19 +28,8 @@ def client_of(event: str) -> str:
 
 def module(client: str) -> ModuleType | None:
     """Return the module that knows a client, None for a client that nobody knows."""
-    if client == CODEX:
-        from claude_mem_lite.capture.clients import codex
-
-        return codex
-    if client == GEMINI:
-        from claude_mem_lite.capture.clients import gemini
-
-        return gemini
-    if client == CURSOR:
-        from claude_mem_lite.capture.clients import cursor
-
-        return cursor
-    return None
+    # Not by `importlib`, which a hook would have to load.
+    return __import__(f"{__name__}.{client}", fromlist=["*"]) if client in {CODEX, GEMINI, CURSOR} else None
 
 
 def fitted(text: str, most_bytes: int) -> str:

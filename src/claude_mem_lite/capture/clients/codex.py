@@ -8,7 +8,7 @@ Source: the JSON schemas of the hooks in the client's binary.
 from __future__ import annotations
 
 from claude_mem_lite.capture import own_file
-from claude_mem_lite.capture.clients import calls, patches
+from claude_mem_lite.capture.clients import patches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _calls(payload: dict[str, Any]) -> list[dict[str, Any]]:
         return found if is_whole else [*found, {**as_it_is, "tool_use_id": f"{call_id}#"}]
     if tool == "Bash":
         exit_code = _completed(payload, str(call_id)).get("exit_code")
-        return [{"tool_use_id": call_id, **calls.command(given, payload.get("tool_response"), exit_code)}]
+        return [{"tool_use_id": call_id, **patches.command(given, payload.get("tool_response"), exit_code)}]
     if tool == "spawn_agent":
         return [{**as_it_is, **_agent(payload), "tool_response": {"isAsync": True}}]
     return [as_it_is]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from claude_mem_lite.capture.clients import calls
+from claude_mem_lite.capture.clients import patches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,5 +61,5 @@ def _answered(event: dict[str, Any], output: Any) -> dict[str, Any]:
         answer = output
     if event.get("tool_name") == "Bash" and isinstance(answer, dict):
         told = answer.get("stdout", answer.get("output"))
-        return calls.command(event.get("tool_input"), told, answer.get("exitCode"))
+        return patches.command(event.get("tool_input"), told, answer.get("exitCode"))
     return {"tool_response": answer}

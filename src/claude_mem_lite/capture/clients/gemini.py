@@ -7,7 +7,7 @@ prompt. `PreCompress` is sent before every request to the model, compacted or no
 
 from __future__ import annotations
 
-from claude_mem_lite.capture.clients import calls, patches
+from claude_mem_lite.capture.clients import patches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _CONTEXT, _CONTEXT_END = "<hook_context>", "</hook_context>"
 _UNTRUSTED, _UNTRUSTED_END = "<untrusted_context>", "</untrusted_context>"
 # What follows a command's output.
 _AFTER_OUTPUT = ("Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ")
-_MOST_DIGITS = 9
 _CUT_OFF = "IMPORTANT: The file content has been truncated"
 
 
@@ -46,10 +45,8 @@ def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
     event = {each: payload[each] for each in _COMMON if each in payload}
     event["hook_event_name"] = _NAMES.get(name, name)
     if name == "AfterTool":
-        return [
-            event
-            | tool_call(payload.get("tool_name"), payload.get("tool_input"), payload.get("tool_response"))
-        ]
+        told = (payload.get(name) for name in ("tool_name", "tool_input", "tool_response"))
+        return [event | tool_call(*told)]
     if name == "BeforeAgent":
         event["prompt"] = without_context(payload.get("prompt"))
     elif name == "AfterAgent":
@@ -78,13 +75,13 @@ def tool_call(tool: Any, given: Any, response: Any) -> dict[str, Any]:
     error = told.get("error")
     name = _TOOLS.get(tool, tool) if isinstance(tool, str) else ""
     if isinstance(error, dict):
-        return calls.failed(name, _named(name, given, path), _str(error.get("message")) or shown)
+        return patches.failed(name, _named(name, given, path), _str(error.get("message")) or shown)
     if name == "Bash":
-        return calls.command(given, *_output(shown))
+        return patches.command(given, *_output(shown))
     display = told.get("returnDisplay")
     if name in {"Write", "Edit"} and isinstance(display, dict):
         return _edited(name, given, path, display)
-    return calls.call(name, _named(name, given, path), _answer(name, path, given, shown, display))
+    return patches.call(name, _named(name, given, path), _answer(name, path, given, shown, display))
 
 
 def _answer(name: Any, path: str, given: dict[str, Any], shown: str, display: Any) -> Any:
@@ -133,22 +130,18 @@ def _edited(name: str, given: dict[str, Any], path: str, display: dict[str, Any]
     """Return an edit, with the text before it."""
     before, after = _str(display.get("originalContent")), _str(display.get("newContent"))
     if name == "Write" and display.get("isNewFile") is True:
-        return calls.created(path, after)
-    told = {
-        "filePath": path,
-        "originalFile": before,
-        "structuredPatch": patches.structured(_str(display.get("fileDiff"))),
-    }
+        return patches.created(path, after)
+    patch = patches.structured(_str(display.get("fileDiff")))
+    told = {"filePath": path, "originalFile": before, "structuredPatch": patch}
     if name == "Write":
-        return calls.call(
-            name, {"file_path": path, "content": after}, {**told, "type": "update", "content": after}
-        )
+        given = {"file_path": path, "content": after}
+        return patches.call(name, given, {**told, "type": "update", "content": after})
     old, new = _str(given.get("old_string")), _str(given.get("new_string"))
     if not old or not before:  # a file that was not there, or was empty
-        return calls.created(path, after)
+        return patches.created(path, after)
     is_all = given.get("allow_multiple") is True
     edit = {"file_path": path, "old_string": old, "new_string": new, "replace_all": is_all}
-    return calls.call(name, edit, {**told, "oldString": old, "newString": new})
+    return patches.call(name, edit, {**told, "oldString": old, "newString": new})
 
 
 def _read(path: str, given: dict[str, Any], shown: str) -> dict[str, Any]:
@@ -163,12 +156,9 @@ def _read(path: str, given: dict[str, Any], shown: str) -> dict[str, Any]:
 
 def _matches(display: Any) -> dict[str, Any]:
     matches = display.get("matches") if isinstance(display, dict) else None
-    found = (
-        [each.get("filePath") for each in matches if isinstance(each, dict)]
-        if isinstance(matches, list)
-        else []
-    )
-    names = list(dict.fromkeys(name for name in found if isinstance(name, str)))
+    found = matches if isinstance(matches, list) else []
+    paths = (each.get("filePath") for each in found if isinstance(each, dict))
+    names = list(dict.fromkeys(path for path in paths if isinstance(path, str)))
     return {"filenames": names, "numFiles": len(names)}
 
 
@@ -179,11 +169,8 @@ def _output(shown: str) -> tuple[str, int | None]:
     while len(lines) > 1 and lines[-1].startswith(_AFTER_OUTPUT):
         line = lines.pop()
         number = line.removeprefix("Exit Code: ")
-        exit_code = (
-            int(number)
-            if number != line and number.isdecimal() and len(number) <= _MOST_DIGITS
-            else exit_code
-        )
+        if number != line and number.isdecimal() and len(number) <= patches.MOST_DIGITS:
+            exit_code = int(number)
     output = "\n".join(lines).removeprefix(f"{_UNTRUSTED}\n").removeprefix("Output: ")
     return "" if output == "(empty)" else output, exit_code
 

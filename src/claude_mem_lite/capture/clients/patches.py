@@ -1,4 +1,4 @@
-"""Read the patches of the tool `apply_patch`, and say what they did as edits of Claude Code's tools.
+"""Say what other clients' tools did as calls of Claude Code's, and read patches of `apply_patch` for it.
 
 A patch has no line numbers. Where the patched file is still as the patch left it, the text before it is
 rebuilt; else the edit has only the lines that changed. A file that was removed or moved is told as the
@@ -8,8 +8,6 @@ command that does the same.
 from __future__ import annotations
 
 import os
-
-from claude_mem_lite.capture.clients import calls as calls_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ _END_OF_FILE = "*** End of File"
 
 # A search for where a hunk stands compares at most so many lines.
 _MOST_COMPARED = 2_000_000
-_MOST_DIGITS = 9
+MOST_DIGITS = 9
 
 
 class Change:
@@ -63,12 +61,8 @@ def structured(diff: str) -> list[dict[str, Any]]:
     for line in diff.split("\n"):
         if line.startswith("@@ -"):
             start = line.removeprefix("@@ -").partition(" ")[0].partition(",")[0]
-            found.append(
-                {
-                    "oldStart": int(start) if start.isdecimal() and len(start) <= _MOST_DIGITS else 0,
-                    "lines": [],
-                }
-            )
+            number = int(start) if start.isdecimal() and len(start) <= MOST_DIGITS else 0
+            found.append({"oldStart": number, "lines": []})
         elif found and line[:1] in {"+", "-", " "}:
             found[-1]["lines"].append(line)
     return found
@@ -77,9 +71,8 @@ def structured(diff: str) -> list[dict[str, Any]]:
 def of_file(path: str, content: str, *, is_new: bool) -> Change:
     """Return that a file is new, or is gone."""
     change = Change(_ADD if is_new else _DELETE, path)
-    change.hunks = (
-        [[f"+{line}" for line in content.removesuffix("\n").split("\n")]] if is_new and content else []
-    )
+    if is_new and content:
+        change.hunks = [[f"+{line}" for line in content.removesuffix("\n").split("\n")]]
     return change
 
 
@@ -90,8 +83,7 @@ def _read(line: str, change: Change) -> None:
     elif line.startswith("@@"):
         change.hunks.append([])
     elif line[:1] in {"+", "-", " "}:
-        if not change.hunks:
-            change.hunks.append([])
+        change.hunks = change.hunks or [[]]
         change.hunks[-1].append(line)
     elif not line and change.hunks and change.kind == _UPDATE:
         change.hunks[-1].append(" ")  # an empty line whose mark was trimmed away
@@ -107,7 +99,7 @@ def calls(change: Change, cwd: str, text_of: Callable[[str], str | None]) -> lis
         return [_shell("rm", path)]
     if change.kind == _ADD:
         content = "".join(f"{line[1:]}\n" for hunk in change.hunks for line in hunk if line[0] == "+")
-        return [calls_of.created(path, content)]
+        return [created(path, content)]
     moved = os.path.join(cwd, change.moved_to) if change.moved_to else ""
     found = [_shell("mv", path, moved)] if moved else []
     hunks = [hunk for hunk in change.hunks if any(line[0] != " " for line in hunk)]
@@ -135,8 +127,8 @@ def _edit(path: str, hunks: list[list[str]], after: str | None) -> dict[str, Any
     if len(edits) == 1:
         given = {"file_path": path, **edits[0]}
         named = {"oldString": edits[0]["old_string"], "newString": edits[0]["new_string"]}
-        return calls_of.call("Edit", given, response | named)
-    return calls_of.call("MultiEdit", {"file_path": path, "edits": edits}, response)
+        return call("Edit", given, response | named)
+    return call("MultiEdit", {"file_path": path, "edits": edits}, response)
 
 
 def _before(hunks: list[list[str]], after: str | None) -> tuple[str | None, list[int]]:
@@ -180,4 +172,29 @@ def _side(hunk: list[str], mark: str) -> list[str]:
 def _shell(*words: str) -> dict[str, Any]:
     import shlex
 
-    return calls_of.command({"command": shlex.join(words)}, "", 0)
+    return command({"command": shlex.join(words)}, "", 0)
+
+
+def call(tool: str, given: Any, response: Any) -> dict[str, Any]:
+    """Return a call that succeeded."""
+    return {"tool_name": tool, "tool_input": given, "tool_response": response}
+
+
+def failed(tool: Any, given: Any, error: str) -> dict[str, Any]:
+    """Return a call that failed."""
+    return {"hook_event_name": "PostToolUseFailure", "tool_name": tool, "tool_input": given, "error": error}
+
+
+def command(given: Any, output: Any, exit_code: Any) -> dict[str, Any]:
+    """Return a command that ended; `exit_code` is None where it is not known."""
+    told = output if isinstance(output, str) else ""
+    if isinstance(exit_code, int) and exit_code:
+        return failed("Bash", given, f"Exit code {exit_code}\n{told}")
+    return call("Bash", given, {"stdout": told, "stderr": "", "interrupted": False, "isImage": False})
+
+
+def created(path: str, content: str) -> dict[str, Any]:
+    """Return that a file was written that was not there."""
+    told: dict[str, Any] = {"type": "create", "structuredPatch": [], "originalFile": None}
+    given = {"file_path": path, "content": content}
+    return call("Write", given, {**told, "filePath": path, "content": content})
