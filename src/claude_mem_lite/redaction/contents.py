@@ -1,4 +1,4 @@
-"""Take the contents of ignored files out of the input and the output of a tool call.
+"""Take `<private>` passages out of an event, and the contents of ignored files out of its tool calls.
 
 Which files those are is told by `ignored`. Only an event with something to take out loads this module.
 """
@@ -55,6 +55,26 @@ _ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
 _ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
 _MARGIN = r"^(?:\x1b\[[0-9;]*m|[+-])+"
 _DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
+# Fields that the user or Claude writes, and tools that are made of nothing else.
+_WRITTEN = (
+    "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
+    "description", "message", "plan",
+)  # fmt: skip
+_TALK = ("AskUserQuestion", "Agent", "Task", "SendMessage", "ExitPlanMode")
+
+
+def without_private(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return an event without the private passages of the fields that somebody wrote."""
+    return dict(
+        change_strings(tree, lambda text, field: _without_passages(text) if field in _WRITTEN else text)
+    )
+
+
+def without_private_talk(call: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool call without private passages in any field, if its tool is made of what is said."""
+    if call.get("tool_name") not in _TALK:
+        return call
+    return dict(change_strings(call, lambda text, _: _without_passages(text)))
 
 
 def without_ignored(call: dict[str, Any], ignored: IgnoredFiles) -> dict[str, Any]:
@@ -120,9 +140,8 @@ def _prints(part: str, joint: str) -> bool:
     words |= {word.rpartition("/")[2] for word in words}
     if "-noout" in words:
         words.discard("openssl")
-    if words & (_PRINTERS - _FILTERS if joint == "|" else _PRINTERS) or (
-        "git" in words and words & _GIT_PRINTERS
-    ):
+    printers = words & _PRINTERS - (_FILTERS if joint == "|" else set())
+    if printers or ("git" in words and words & _GIT_PRINTERS):
         return True
     is_program = bool(words & _INLINE) or "<<" in part
     return is_program and any(word.startswith(_INTERPRETERS) for word in words)
@@ -185,3 +204,17 @@ def _hide_lines(ignored: IgnoredFiles, sources: list[str] | None = None) -> Chan
         return _contents(files[0]) if files else re.sub(_ORIGIN, hide, text)
 
     return change
+
+
+def _without_passages(text: str) -> str:
+    if "<private" not in text.lower():
+        return text
+    parts, done, depth = [], 0, 0
+    for tag in re.finditer(r"<(/?)private(?:\s[^<>]*)?>", text, re.IGNORECASE):
+        if not tag[1]:
+            parts += [] if depth else [text[done : tag.start()], "[redacted: private]"]
+            depth += 1
+        elif depth:
+            depth -= 1
+            done = tag.end()
+    return "".join(parts if depth else [*parts, text[done:]])

@@ -86,15 +86,13 @@ def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], looks: Looks) -
         if not marks and not _is_suspicious(event, ignored):
             return event
     from claude_mem_lite.redaction import strings
-    from claude_mem_lite.redaction.contents import without_ignored
+    from claude_mem_lite.redaction.contents import without_ignored, without_private, without_private_talk
     from claude_mem_lite.redaction.printers import without_output
     from claude_mem_lite.redaction.removal import without_secrets
 
     tree = strings.loads(event)
     has_private = "\\u" in event or "<private" in event.lower()
     if has_private:
-        from claude_mem_lite.redaction.private import without_private, without_private_talk
-
         tree = without_private(tree)
     tree = strings.narrowed(tree, max_chars)
     for call in _calls(tree):

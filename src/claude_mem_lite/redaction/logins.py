@@ -172,9 +172,8 @@ def _word_at(text: str, at: int, block: int = 1) -> Span | None:
     start, quote = opening(text, at, typed=False)
     end = value_end(text, start, quote, SHELL_WORD)
     value = text[start:end]
-    if len(value) % block or (
-        block > 1 and not value.replace("+", "").replace("/", "").rstrip("=").isalnum()
-    ):
+    is_base64 = value.replace("+", "").replace("/", "").rstrip("=").isalnum()
+    if len(value) % block or (block > 1 and not is_base64):
         return None
     if not _is_password(value) or weigh(value) < MIXED:
         return None
@@ -187,10 +186,9 @@ def _cookies(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Spa
         at = low.find(sign) if needed in signs else -1
         while at >= 0:
             looks.spend(AT_WORD)
-            after = start = at + len(sign)
-            start += len(text[start : start + LOOK]) - len(
-                text[start : start + LOOK].lstrip(AFTER_NAME + ":=")
-            )
+            after = at + len(sign)
+            window = text[after : after + LOOK]
+            start = after + len(window) - len(window.lstrip(AFTER_NAME + ":="))
             stop, limit = start, start + LONGEST // 4
             while sign != "cookie" or text[after:start].strip(" "):
                 equals = text.find("=", stop, min(limit, stop + LOOK))

@@ -169,9 +169,8 @@ def find_marks(text: str) -> list[str]:
     marks += [mark for mark, stands_by in SHORT_MARKS.items() if _has_short(runs, mark, *stands_by)]
     marks += ["."] * discord + ["=="] * _has_key(data)
     marks += [f"${way}$" for way in CRYPTS.intersection(text.split("$"))]
-    return marks + [
-        mark for sign, some in MARKS_ANYWHERE.items() if sign in text for mark in some if mark in text
-    ]
+    anywhere = (some for sign, some in MARKS_ANYWHERE.items() if sign in text)
+    return marks + [mark for some in anywhere for mark in some if mark in text]
 
 
 def _runs(data: bytes) -> tuple[bytes, bool]:

@@ -80,7 +80,9 @@ class _Assignment:
     def read_value(self) -> None:
         """Find where the name begins and the value ends, `is_odd` when that is the end of the line."""
         text, start, quote = self.text, self.start, self.quote
-        self.name_at = _whole_name_start(text, self.low, self.at, self.word)
+        self.name_at = name_start(self.low, self.at)
+        if self.word == "key" and self.name_at == self.at and text[self.at - 1 : self.at] == " ":
+            self.name_at = name_start(self.low, self.at - 1)  # api key: X
         self.end = value_end(text, start, quote, VALUE)
         if self.is_tight and not quote and text[self.end : self.end + 1] == "=":
             self.end = _end_with_equals(text, start, self.end)
@@ -88,15 +90,13 @@ class _Assignment:
             closed = text.find("</", start, start + LONGEST)
             self.end = closed if closed > 0 and " " not in text[start:closed] else self.end
         if not quote and self.kind in ("password", "secret") and text[start - 1] in " =":
-            odd_end = _odd_end(text, start, self.end) if not self._is_parameter() else 0
+            is_parameter = text[self.name_at - 1 : self.name_at] in ("?", "&")
+            odd_end = 0 if is_parameter else _odd_end(text, start, self.end)
             self.end, self.is_odd = odd_end or self.end, odd_end > 0
 
     @property
     def value(self) -> str:
         return self.text[self.start : self.end]
-
-    def _is_parameter(self) -> bool:
-        return self.text[self.name_at - 1 : self.name_at] in ("?", "&")
 
     def _is_upper(self) -> bool:
         return self.text[self.name_at : self.name_end].isupper()
@@ -112,8 +112,8 @@ class _Assignment:
         if self.sign in ("", "="):
             if self._is_variable():
                 return "variable"
-            if self._is_option():
-                return "option"
+            if self.text[self.name_at : self.name_at + 1] == "-" and not self.quote:
+                return "option"  # --token X, --token=X
         if self.quote or self.sign == ">":
             return "quoted"
         if self._is_expression():
@@ -125,16 +125,8 @@ class _Assignment:
     def _is_variable(self) -> bool:
         """Tell whether this sets a variable of a shell: NAME=value."""
         is_next = self.sign_at == self.name_end and self.start == self.sign_at + 1 + len(self.quote)
-        return (
-            self.sign == "="
-            and is_next
-            and self._is_upper()
-            and self.text[self.start : self.start + 1] != "{"
-        )
-
-    def _is_option(self) -> bool:
-        """Tell whether this is `--token X` or `--token=X`."""
-        return self.text[self.name_at : self.name_at + 1] == "-" and not self.quote
+        is_set = self.sign == "=" and is_next and self._is_upper()
+        return is_set and self.text[self.start : self.start + 1] != "{"
 
     def _is_expression(self) -> bool:
         value, behind = self.value, self.text[self.end : self.end + 1]
@@ -147,20 +139,20 @@ class _Assignment:
     def _ends(self) -> bool:
         """Tell whether a bare value ends as values do, not amid code or prose."""
         after = self.text[self.end : self.end + REACH].lstrip(" ")
-        # a=b;c=d, a=b&c=d or a=b c=d
-        listed = (
-            after[:1] in (";", "&", "|", "}") or _goes_on(after) or after.partition("=")[0].isidentifier()
-        )
+        # a=b;c=d, a=b&c=d, a=b c=d or a=b --option
+        listed = after[:1] in (";", "&", "|", "}") or after.partition("=")[0].isidentifier()
+        listed = listed or (after[:1] == "-" and after.lstrip("-")[:1].isalpha())
         if (self.is_tight and listed) or ends_line(after):
             return True
         return self.kind == "password" and is_chosen(self.value)
 
     def is_harmless(self, place: str) -> bool:
         """Tell whether this is no secret whatever the value looks like: a label of a field, a folder."""
-        is_label = place == "quoted" and self.sign == ":"
-        if is_label and _is_label(self.value, self.text[self.name_end : self.name_end + 1]):
-            return True
-        return self.word == "pw" and self.value[:1] in ("/", "~")  # PWD is the working directory
+        value, before = self.value, self.text[self.name_end : self.name_end + 1]
+        is_labelled = place == "quoted" and self.sign == ":" and value.isalpha()
+        if is_labelled and (not value.isascii() or (before in "\\\"'" and value.istitle())):
+            return True  # what the field is called in some language
+        return self.word == "pw" and value[:1] in ("/", "~")  # PWD is the working directory
 
     def secret(self, place: str) -> Span | None:
         """Return the value if it weighs enough for its name and place."""
@@ -179,13 +171,11 @@ class _Assignment:
         text, sign, word_end = self.text, self.sign, self.at + len(self.word)
         around = text[self.name_at - 1 : self.name_at] + text[self.end : self.end + 2]
         is_path_of_code = sign == "::" or (sign == ">" and around != "<</")  # no element of XML
-        if is_path_of_code or (
-            around[:1] == sign == ":" and text[self.sign_at + 1 : self.sign_at + 2] != " "
-        ):
-            return NEVER  # part of an arn:
-        least = least_weight(
-            text[self.name_at : self.at], text[self.at : word_end], text[word_end : self.name_end]
-        )
+        is_of_arn = around[:1] == sign == ":" and text[self.sign_at + 1 : self.sign_at + 2] != " "
+        if is_path_of_code or is_of_arn:
+            return NEVER
+        owner, tail = text[self.name_at : self.at], text[word_end : self.name_end]
+        least = least_weight(owner, text[self.at : word_end], tail)
         if place == "option":
             return max(least, MIXED)
         if place != "quoted":
@@ -196,12 +186,6 @@ class _Assignment:
         """Tell whether a call sets the value: `setPassword("X")`, `define("KEY", "X")`."""
         is_call = self.sign == "(" and self.low.endswith(("set", "with", "."), 0, self.at)
         return is_call or self.low.endswith(_DEFINES, 0, self.name_at)
-
-
-def _whole_name_start(text: str, low: str, at: int, word: str) -> int:
-    start = name_start(low, at)
-    is_second = word == "key" and start == at and text[at - 1 : at] == " "  # api key: X
-    return name_start(low, at - 1) if is_second else start
 
 
 def _sign(text: str, end: int) -> tuple[int, str]:
@@ -222,21 +206,11 @@ def _end_with_equals(text: str, start: int, end: int) -> int:
     return whole if mixed else end
 
 
-def _goes_on(after: str) -> bool:
-    """Tell whether a command goes on behind a value, with an option."""
-    return after[:1] == "-" and after.lstrip("-")[:1].isalpha()
-
-
 def _is_dotted(value: str) -> bool:
     """Tell whether a value with a point in it is `Crystal1981.f9D`, not an attribute."""
     last = value.rpartition(".")[2]
     telling = sum(map(str.isdigit, value)) >= FEW or not (last.isalpha() or last.islower())
     return telling and is_chosen(value)
-
-
-def _is_label(value: str, before: str) -> bool:
-    """Tell whether a value is what a field is called in some language."""
-    return value.isalpha() and ((before in "\\\"'" and value.istitle()) or not value.isascii())
 
 
 def _odd_end(text: str, start: int, end: int) -> int:
@@ -266,9 +240,8 @@ def paired_value(text: str, low: str, at: int, word: str) -> Span | None:
     place = "quoted" if quote or "<" in sign else "last"
     if place == "last" and not ends_line(text[end : end + REACH]):
         return None
-    least = max(
-        MIXED, least_weight(text[name_start(low, at) : at], text[at:word_end], text[word_end:name_ends])
-    )
+    owner, tail = text[name_start(low, at) : at], text[word_end:name_ends]
+    least = max(MIXED, least_weight(owner, text[at:word_end], tail))
     return (start, end, WORDS[word]) if is_secret(text[start:end], WORDS[word], place, least, quote) else None
 
 

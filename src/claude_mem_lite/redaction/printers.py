@@ -229,9 +229,8 @@ def _is_secret_output(program: str, arguments: list[str]) -> bool:
     if program not in _SECRET_OUTPUT or _asks_for_other(program, arguments):
         return False
     lists = (words.split() for words in _SECRET_OUTPUT[program].split(", "))
-    return any(all(_is_among(word, arguments) for word in words) for words in lists) and _asks_for_it(
-        arguments
-    )
+    is_asked = any(all(_is_among(word, arguments) for word in words) for words in lists)
+    return is_asked and _asks_for_it(arguments)
 
 
 def _asks_for_other(program: str, arguments: list[str]) -> bool:
@@ -276,9 +275,9 @@ def _stands_for_one(word: str, secrets: set[str], depth: int) -> bool:
     """Tell whether a word that is printed stands for a secret."""
     if word[0] == "'":
         return False
-    return any(_is_telling(name) or name in secrets for name in variables(word)) or any(
-        _printer(inner, secrets, depth + 1) for inner in substitutions(word)
-    )
+    if any(_is_telling(name) or name in secrets for name in variables(word)):
+        return True
+    return any(_printer(inner, secrets, depth + 1) for inner in substitutions(word))
 
 
 def _shows_environment(code: str) -> bool:
@@ -324,9 +323,8 @@ def _sought(words: list[str]) -> list[str]:
 
 
 def _hands_on(words: list[str]) -> bool:
-    return base(words[0]) in _HANDS_ON and not (
-        base(words[0]) in {"grep", "rg"} and _COUNTS.intersection(words)
-    )
+    program = base(words[0])
+    return program in _HANDS_ON and not (program in {"grep", "rg"} and _COUNTS.intersection(words))
 
 
 def without_output(call: dict[str, Any]) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def _candidates(line: str, below: str, kind: str) -> Iterator[tuple[int, str, st
             yield start + offset, core, joint
         joint = joint if joint and core and core.lower() in _BETWEEN else _joint(token, core)
         count += 1
-        if count > _MOST_WORDS or _ends_sentence(token, core):
+        if count > _MOST_WORDS or (token[-1:] in ".!?;" and core.strip(".")):
             return
     core = _core_below(line, below) if count else ""
     if core:
@@ -150,10 +150,6 @@ def _words(line: str) -> Iterator[tuple[int, str]]:
         if token:
             yield at, token
         at += len(token) + 1
-
-
-def _ends_sentence(token: str, core: str) -> bool:
-    return token[-1:] in ".!?;" and core.strip(".") != ""
 
 
 def _core_below(line: str, below: str) -> str:
@@ -202,6 +198,5 @@ def _tells(core: str, kind: str, joint: str) -> bool:
         # hunter2 is none but behind "is"
         is_said = kind == "password" and joint in _IS and core.isalnum() and core.isascii()
         return is_chosen(core) or (is_said and is_chosen(core, alone=False))
-    return (
-        len(core) >= _LOWEST_RANDOM and weigh(core) == RANDOM and not set(core) & set("(){}[]<>|\\\"'`,;:@")
-    )
+    is_random = len(core) >= _LOWEST_RANDOM and weigh(core) == RANDOM
+    return is_random and not set(core) & set("(){}[]<>|\\\"'`,;:@")

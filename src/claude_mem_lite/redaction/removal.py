@@ -58,11 +58,10 @@ def _clean(text: str, marks: list[str], field: str, looks: Looks) -> tuple[str, 
             text = _swap(text, spans)
     spans = _values(text, field, looks)
     looks.spend(AT_WORD * len(spans))
-    values = {text[start:end]: kind for start, end, kind in spans}
-    # A value unlike other text is the same secret wherever it stands.
-    known |= {
-        value: kind for value, kind in values.items() if len(value) >= QUOTED_LEAST and weigh(value) >= MIXED
-    }
+    for start, end, kind in spans:
+        # A value unlike other text is the same secret wherever it stands.
+        if end - start >= QUOTED_LEAST and weigh(text[start:end]) >= MIXED:
+            known[text[start:end]] = kind
     return _swap(text, spans), known
 
 

@@ -153,17 +153,13 @@ def _beside(text: str, low: str, hints: set[str], heads: list[int], looks: Looks
         from claude_mem_lite.redaction.tables import find_cells
 
         yield from find_cells(text, low, sorted(heads), looks)
-    yield from _told(text, low, looks)
-
-
-def _told(text: str, low: str, looks: Looks) -> Iterator[Span]:
-    """Yield what sentences tell that have none of WORDS."""
+    # What sentences tell that have none of WORDS.
     foreign = tuple(word for word in _FOREIGN if word in low)
     if foreign or "log in" in low or "login" in low:
-        from claude_mem_lite.redaction import prose
+        from claude_mem_lite.redaction.prose import foreign_values, pairs
 
-        yield from prose.foreign_values(text, low, foreign, looks)
-        yield from prose.pairs(text, low, looks)
+        yield from foreign_values(text, low, foreign, looks)
+        yield from pairs(text, low, looks)
 
 
 def _key_signs(low: str) -> set[str]:
@@ -278,10 +274,8 @@ def _option_signs(low: str) -> set[str]:
     for text in after:
         if text.startswith(("-password-s", "-from-literal")):
             signs.add("password-stdin" if text[1] == "p" else "--from-literal")
-    signs.update(
-        name for option in options & _COMMANDS_OF.keys() for name in _COMMANDS_OF[option] if name in low
-    )
-    return signs
+    names = (name for option in options & _COMMANDS_OF.keys() for name in _COMMANDS_OF[option])
+    return signs.union(name for name in names if name in low)
 
 
 def _may_name(low: str, at: int, word: str, rest: str) -> bool:

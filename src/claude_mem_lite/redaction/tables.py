@@ -114,7 +114,9 @@ def _columns(head: str, under: str) -> tuple[str, list[str]]:
     if not separator and (len(under.strip()) < _RULED or not set(under) <= _RULE):
         return "", []
     labels = [label for _, label in _split(head, separator)]
-    if not all(map(_is_label, labels[1:])) or (separator in ",;" and not labels[-1].strip()):
+    if any(len(label) > _LABEL or set(label) & _NO_LABEL for label in labels[1:]):
+        return "", []
+    if separator in ",;" and not labels[-1].strip():
         return "", []
     return separator, [_kind(label) for label in labels]
 
@@ -145,10 +147,6 @@ def _secrets(cells: list[tuple[int, str]], kinds: list[str], start: int, looks: 
             if _tells(core, kind):
                 first = start + begin + cell.index(core)
                 yield first, first + len(core), kind
-
-
-def _is_label(label: str) -> bool:
-    return len(label) <= _LABEL and not set(label) & _NO_LABEL
 
 
 def _string_end(row: str) -> int:

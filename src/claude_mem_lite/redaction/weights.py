@@ -89,9 +89,9 @@ def _is_label(value: str, weight: int, place: str) -> bool:
     """Tell whether a value is the label of a field, in whatever language."""
     if weight == WORD and place == "quoted" and any(word in value.lower() for word in PLAIN):
         return True
-    return not value.isascii() and not any(
-        char.isdigit() or (char < "\x80" and char.isalpha()) for char in value
-    )
+    if value.isascii():
+        return False
+    return not any(char.isdigit() or (char < "\x80" and char.isalpha()) for char in value)
 
 
 def least_weight(owner: str, word: str, tail: str) -> int:
@@ -196,7 +196,7 @@ def is_chosen(value: str, *, alone: bool = True) -> bool:
     """
     if not _is_mixture(value, QUOTED_LEAST if alone else _SHORT_ONE) or weigh(value) < MIXED:
         return False
-    joints = _signs(value)
+    joints = {char for char in value if not char.isalnum()}
     if joints & _OF_CODE or _is_technical(value) or _is_place(value):
         return False
     if _is_random(value):
@@ -204,10 +204,6 @@ def is_chosen(value: str, *, alone: bool = True) -> bool:
     if joints & _OF_PATHS:
         return False
     return not alone or bool(joints - _OF_NAMES) or _is_cased(value) or _is_phrase(value)
-
-
-def _signs(value: str) -> set[str]:
-    return {char for char in value if not char.isalnum()}
 
 
 def _is_mixture(value: str, least: int) -> bool:
