@@ -15,14 +15,13 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.clients import client_of
 from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.distill import code, echoes, local
-from claude_mem_lite.distill.contradicted import checked
 from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
 from claude_mem_lite.distill.local.versions import Edit, edit_of
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.retired import taken_out
 from claude_mem_lite.distill.standing import standing
-from claude_mem_lite.distill.summary import key_files, summarize
+from claude_mem_lite.distill.summary import checked, key_files, summarize
 from claude_mem_lite.distill.thread import decisions
 from claude_mem_lite.storage import projects, queries, retired, rewrites, timeline
 from claude_mem_lite.storage.code import save_past_changes
@@ -150,18 +149,17 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     _save_told(session, rows, up_to=up_to)
     summary = queries.known_session(session_id).summary or ""
     queries.log_event("summarize.done", {"observations": len(rows)}, session_id=session_id)
-    for earlier in timeline.open_sessions_before(session):
-        _settle(earlier)
+    for earlier in timeline.open_sessions_before(session):  # which this one may have settled
+        its = queries.observations_of(earlier.id)
+        if its and earlier.retold_pk < max(row.pk for row in its):
+            _save_told(earlier, its, up_to=earlier.summarized_pk)
     if retell:
-        is_wanted = settings.load().wants_session(session_id) and _is_worth_telling(rows)
+        # Would anybody read more than the rules say? Something was done, or there was a conversation.
+        has_worked = any(row.tool_name not in SPOKEN for row in rows)
+        is_worth_it = has_worked or sum(row.tool_name == "UserPromptSubmit" for row in rows) > 1
+        is_wanted = is_worth_it and settings.load().wants_session(session_id)
         (rewrites.want_retelling if is_wanted else rewrites.cancel_retelling)(session_id)
     return summary
-
-
-def _is_worth_telling(rows: Sequence[ObservationRow]) -> bool:
-    """Whether anybody would read more than the rules say: something was done, or there was a conversation."""
-    asked = sum(row.tool_name == "UserPromptSubmit" for row in rows)
-    return asked > 1 or any(row.tool_name not in SPOKEN for row in rows)
 
 
 def local_summary(
@@ -214,13 +212,6 @@ def _retold(session: Session, own: Sequence[ObservationRow]) -> tuple[str, Seque
     if compacted is None:
         return session.retold or "", since
     return compacted.summary, [row for row in since if row.created_at > compacted.created_at]
-
-
-def _settle(session: Session) -> None:
-    """Tell an earlier session anew if a later one has settled what it left open."""
-    rows = queries.observations_of(session.id)
-    if rows and session.retold_pk < max(row.pk for row in rows):
-        _save_told(session, rows, up_to=session.summarized_pk)
 
 
 def is_look(event: PendingEvent) -> bool:

@@ -1,15 +1,15 @@
-"""Summarize a session by rules: what was asked, what was done, how it ended. No model."""
+"""Summarize a session by rules, and mark what its record contradicts of the model's words. No model."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.attempts import Noted, failure, open_failures
+from claude_mem_lite.distill.attempts import Key, Noted, failure, open_failures, removed_files, succeeding
 from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.quoting import named, quoted
-from claude_mem_lite.text import first_sentence, one_line
+from claude_mem_lite.text import first_sentence, one_line, sentences
 
 # The index of sessions shows as many characters of a summary.
 _LEAD_CHARS = 200
@@ -22,6 +22,12 @@ _VERDICT = re.compile(
 )
 _BAD = re.compile(r"\b[1-9]\d* (?:failed|errors?)\b")
 _COMMIT = re.compile(r"^(?:Commit|Amend) ['“](?P<subject>.*)['”] as (?P<hash>[0-9a-f]{7,40})")
+_FAILS = re.compile(
+    r"\b(?:fail\w*|errors?|broken|red|refused|rejected|crash\w*"
+    r"|does ?n[o']t (?:work|pass|build|run|compile))\b",
+    re.IGNORECASE,
+)
+_TESTS = re.compile(r"\b(?:tests?|pytest|jest|vitest|mocha|rspec)\b", re.IGNORECASE)
 
 
 def summarize(
@@ -44,29 +50,41 @@ def summarize(
     said = [*(first_sentence(message) for message in last_messages), ended]
     reports = unique(said[::-1])[::-1]
     commits = [match for each in observations if (match := _COMMIT.match(each.title))]
-    verdict = last_verdict(observations)
-    since = last_verdict([each for session in later for each in session])
+    done = commits[::-1]
+    verdict = _last_verdict(observations)
+    since = _last_verdict([each for session in later for each in session])
     if has_bad_tests(verdict) and since and not has_bad_tests(since):
         verdict = f"{verdict}, later {since}"
     open_ones = open_failures(observations, later)
-    settled = [
-        each for each in observations if failure(each) and all(each is not row for row, _ in open_ones)
-    ]
+    left = [row for row, _ in open_ones]
+    settled = [each for each in observations if failure(each) and all(each is not row for row in left)]
     standing = [each.title for each in observations if each.tool_name and each not in settled]
     parts = [
         _lead(requests, reports or standing, [match["subject"] for match in commits], verdict),
         _listed("Ended with", [one_line(report, 150) for report in reports[-1:]] if commits else [], 1),
         _listed("Left open", [error for _, error in open_ones], 2),
         _listed("Files", list(map(named, key_files(observations))), 6),
-        _listed(
-            "Commits",
-            [f"{match['hash']} {quoted(one_line(match['subject'], 60))}" for match in commits[::-1]],
-            4,
-        ),
+        _listed("Commits", [f"{each['hash']} {quoted(one_line(each['subject'], 60))}" for each in done], 4),
         _listed("Also asked", [one_line(request, 80) for request in requests[1:]], 4),
         _listed("Before that", [one_line(report, 90) for report in reports[:-1]], 4),
     ]
     return _fitted([part for part in parts if part])
+
+
+def checked(text: str, rows: Sequence[Noted]) -> str:
+    """Return the model's words with a mark behind what the record contradicts; nothing is dropped.
+
+    `rows` are the session's observations and those of later sessions, in the order of time.
+    """
+    verdict = _last_verdict(rows)
+    good, gone = succeeding(rows), removed_files(rows)
+    for sentence in sentences(text):
+        marked = _marked(sentence, good, gone, verdict)
+        if marked != sentence and sentence in text:
+            text = text.replace(sentence, marked, 1)
+        elif marked != sentence:  # its Markdown is not what it says
+            text = f"{text} {marked}"
+    return text
 
 
 def key_files(observations: Sequence[Noted]) -> list[str]:
@@ -117,7 +135,7 @@ def _fitted(parts: Sequence[str]) -> str:
     return text
 
 
-def last_verdict(observations: Sequence[Noted]) -> str:
+def _last_verdict(observations: Sequence[Noted]) -> str:
     """Return how the last test run ended, "" where there was none; in the order of time."""
     return next((found for each in reversed(observations) if (found := test_verdict(each))), "")
 
@@ -129,9 +147,33 @@ def has_bad_tests(verdict: str) -> bool:
 
 def test_verdict(observation: Noted) -> str:
     """Return how a test run ended, such as "2 failed, 3 passed"; "" for what was none."""
-    found = (
-        _VERDICT.search(f"{observation.title}\n{observation.summary}")
-        if observation.tool_name == "Bash"
-        else None
-    )
+    told = f"{observation.title}\n{observation.summary}" if observation.tool_name == "Bash" else ""
+    found = _VERDICT.search(told)
     return found[0] if found else ""
+
+
+def _marked(sentence: str, good: set[Key], gone: Sequence[str], verdict: str) -> str:
+    marks = []
+    if _FAILS.search(sentence):
+        fixed = [" ".join(filter(None, key)) for key in sorted(good) if _names(sentence, key)]
+        marks += [f"`{fixed[0]}` has succeeded since"] if fixed else []
+        if not fixed and verdict and not has_bad_tests(verdict) and _TESTS.search(sentence):
+            marks.append(f"the last test run: {verdict}")
+    removed = (path for path in gone if path.strip("./") and re.search(_alone(re.escape(path)), sentence))
+    marks += [f"{named(path)} has been removed" for path in removed]
+    return f"{sentence} [{'; '.join(marks)}]" if marks else sentence
+
+
+def _names(sentence: str, key: Key) -> bool:
+    """Tell whether a sentence names a command: all the words of what makes it one attempt, in their order.
+
+    One word alone counts between backticks only: make, find and test are words like others.
+    """
+    words = r"\W+(?:-\S+\s+)*".join(map(re.escape, filter(None, key)))
+    pattern = _alone(words) if key[1] else f"`[^`]*{_alone(words)}[^`]*`"
+    return re.search(pattern, sentence) is not None
+
+
+def _alone(words: str) -> str:
+    """Return a pattern for words that are no part of a path or of a longer name."""
+    return rf"(?<![\w/.-]){words}(?![\w/-])"

@@ -1,7 +1,7 @@
 """Take from the client's summary of a compacted session what is worth keeping. Pure.
 
 The model has written it for itself, from a conversation that also held files, pages and outputs: it is told
-as the model's words. What of it is no longer so stands in `distill.contradicted`.
+as the model's words. What of it is no longer so `distill.summary` marks.
 """
 
 import re
