@@ -3,11 +3,12 @@
 Pure, like the local rules, and as forgiving of odd payloads. How long texts are cut stands in `selection`.
 """
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from claude_mem_lite.distill.digest import patch, selection
+from claude_mem_lite.distill.digest import selection
 from claude_mem_lite.distill.digest.selection import Part, assemble, outline, shorten
-from claude_mem_lite.distill.local import bash, evidence, failures, fields, unknown, versions, web
+from claude_mem_lite.distill.local import bash, evidence, failures, fields, reading, unknown, versions
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import clean, count, relative
 
@@ -19,6 +20,9 @@ _NAME_CHARS = 120
 _LINKS = 50
 _PATHS = ("file_path", "notebook_path", "path")
 _SPOKEN = ("prompt", "last_assistant_message")
+_CONTEXT_LINES = 1
+_HUNK_LINES = 20_000
+_COMPARED = 40_000  # pairs of lines: beyond, difflib takes longer than all the rest
 
 # What a rule returns: the first line, and the parts under it.
 Told = tuple[str, list[Part]]
@@ -46,7 +50,7 @@ def _edit(capture: Capture) -> Told:
     edits = fields.items(arguments, "edits") or [arguments]
     pairs = [(fields.text(each, "old_string"), fields.text(each, "new_string")) for each in edits]
     everywhere = ", all occurrences" if fields.value(arguments, "replace_all") is True else ""
-    changes = patch.of_response(fields.value(capture.payload, "tool_response")) or patch.of_strings(pairs)
+    changes = _response_patch(fields.value(capture.payload, "tool_response")) or _strings_patch(pairs)
     return f"{_name(capture.tool_name)} {path}{everywhere}", [_patch(path, changes)]
 
 
@@ -58,7 +62,7 @@ def _write(capture: Capture) -> Told:
     if kind == "create" or (kind != "update" and not before):
         lines = count(len(content.splitlines()), "line")
         return f"Write {path} (new file, {lines})", [_content(path, content)]
-    changes = patch.of_response(response) or (patch.of_strings([(before, content)]) if before else "")
+    changes = _response_patch(response) or (_strings_patch([(before, content)]) if before else "")
     written = _patch(path, changes) if changes else _content(path, content)
     return f"Write {path} (over the old file)", [written]
 
@@ -72,7 +76,7 @@ def _notebook_edit(capture: Capture) -> Told:
     new = "" if mode == "delete" else fields.argument(capture, "new_source")
     cell = cell or fields.text(response, "cell_id")
     told = " ".join(filter(None, ("NotebookEdit", path, mode, kind, "cell", cell)))
-    changes = selection.patch(patch.of_strings([(old, new)]), is_plain=kind == "markdown")
+    changes = selection.patch(_strings_patch([(old, new)]), is_plain=kind == "markdown")
     return told, [changes]
 
 
@@ -110,11 +114,11 @@ def _search(capture: Capture) -> Told:
 
 
 def _fetch(capture: Capture) -> Told:
-    return "WebFetch", [*_inputs(capture), selection.prose(web.page(capture))]
+    return "WebFetch", [*_inputs(capture), selection.prose(reading.page(capture))]
 
 
 def _web_search(capture: Capture) -> Told:
-    return "WebSearch", [*_inputs(capture), selection.prose(web.findings(capture, links=_LINKS))]
+    return "WebSearch", [*_inputs(capture), selection.prose(reading.findings(capture, links=_LINKS))]
 
 
 def _agent(capture: Capture) -> Told:
@@ -126,9 +130,8 @@ def _agent(capture: Capture) -> Told:
 
 def _todos(capture: Capture) -> Told:
     items = fields.items(capture.payload, "tool_input", "todos")
-    lines = [
-        f"- [{fields.text(item, 'status') or 'pending'}] {fields.text(item, 'content')}" for item in items
-    ]
+    told = ((fields.text(item, "status") or "pending", fields.text(item, "content")) for item in items)
+    lines = [f"- [{status}] {content}" for status, content in told]
     return "TodoWrite", [selection.prose("\n".join(lines))]
 
 
@@ -159,10 +162,10 @@ def _call(capture: Capture) -> Told:
     text = unknown.text_answer(capture)
     given = fields.value(capture.payload, "tool_input")
     known = {each for each in given.values() if isinstance(each, str)} if isinstance(given, dict) else set()
-    if text:
-        return _name(capture.tool_name), [*_inputs(capture), selection.answer(text)]
-    told = selection.without(response, known)
-    return _name(capture.tool_name), [*_inputs(capture), *([selection.structure(told)] if told else [])]
+    parts = [selection.answer(text)] if text else []
+    if not text and (told := selection.without(response, known)):
+        parts = [selection.structure(told)]
+    return _name(capture.tool_name), [*_inputs(capture), *parts]
 
 
 def _inputs(capture: Capture) -> list[Part]:
@@ -176,9 +179,8 @@ def _inputs(capture: Capture) -> list[Part]:
         if value is None or value is False or value in ("", [], {}):
             continue
         label = _name(str(name))
-        text = relative(value, capture.project_dir) if name in _PATHS and isinstance(value, str) else None
-        if text is None:
-            text = _plain(value)
+        is_path = name in _PATHS and isinstance(value, str)
+        text = relative(value, capture.project_dir) if is_path else _plain(value)
         if len(text) <= _INLINE_CHARS and "\n" not in text:
             short.append(f"{label}: {text}")
         elif isinstance(value, str):
@@ -207,6 +209,50 @@ def _content(path: str, text: str) -> Part:
 
 def _patch(path: str, text: str) -> Part:
     return selection.patch(text, is_plain=versions.is_plain(path))
+
+
+def _response_patch(response: object) -> str:
+    """Return the client's patch with less context, each stretch of changes under a header of its own."""
+    lines: list[str] = []
+    for hunk in fields.items(response, "structuredPatch"):
+        told = fields.items(hunk, "lines")[: max(0, _HUNK_LINES - len(lines))]
+        body = [clean(line) for line in told if isinstance(line, str) and line[:1] in {" ", "+", "-"}]
+        lines += _hunks(body, fields.number(hunk, "oldStart"), fields.number(hunk, "newStart"))
+    return "\n".join(lines)
+
+
+def _strings_patch(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return what tells old from new strings, pair by pair; their place in the file is not known."""
+    return "\n".join(line for old, new in pairs for line in _compared(old, new))
+
+
+def _hunks(body: Sequence[str], old: int, new: int) -> Iterator[str]:
+    """Yield the changed lines with context and headers; `old` and `new` number the first line of `body`."""
+    changed = [index for index, line in enumerate(body) if line[0] != " "]
+    start = 0
+    while start < len(changed):
+        end = start
+        while end + 1 < len(changed) and changed[end + 1] - changed[end] <= 2 * _CONTEXT_LINES + 1:
+            end += 1
+        first = max(0, changed[start] - _CONTEXT_LINES)
+        shown = body[first : changed[end] + _CONTEXT_LINES + 1]
+        old_at, new_at = (at + _count(body[:first], sign) for at, sign in ((old, "-"), (new, "+")))
+        yield f"@@ -{old_at},{_count(shown, '-')} +{new_at},{_count(shown, '+')} @@"
+        yield from shown
+        start = end + 1
+
+
+def _count(lines: Iterable[str], sign: str) -> int:
+    return sum(line[0] in {" ", sign} for line in lines)
+
+
+def _compared(old: str, new: str) -> list[str]:
+    before, after = old.splitlines(), new.splitlines()
+    if len(before) * len(after) <= _COMPARED:
+        return list(difflib.unified_diff(before, after, n=_CONTEXT_LINES, lineterm=""))[2:]
+    added, removed = versions.changed_lines(old, new)
+    head = f"@@ -{len(removed)} lines +{len(added)} lines @@"
+    return [head, *(f"-{line}" for line in removed), *(f"+{line}" for line in added)]
 
 
 def _plain(value: object) -> str:

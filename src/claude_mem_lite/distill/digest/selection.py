@@ -26,7 +26,7 @@ _LOUD = re.compile(
     r"[Ee]rror|[Ee]xception|[Ff]ail|ERR|FAIL|[Ff]atal|[Pp]anic|[Ww]arn|[Dd]enied|[Rr]efused|passed"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")
-_PROSE_LINE_CHARS = 300
+_LONG = 300  # of a line of prose
 _SHORTEST_LINE_CHARS = 160
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|[-*+•]\s|\d+[.)]\s|\[)")
 _SIGNATURE_LINES = 6
@@ -276,9 +276,7 @@ def _with_marks(lines: Sequence[str], is_kept: Sequence[bool]) -> str:
 def _sentences(text: str) -> str:
     """Return the text with each sentence of a long line on a line of its own."""
     lines = text.split("\n")
-    return "\n".join(
-        _SENTENCE_END.sub("\n", line) if len(line) > _PROSE_LINE_CHARS else line for line in lines
-    )
+    return "\n".join(_SENTENCE_END.sub("\n", line) if len(line) > _LONG else line for line in lines)
 
 
 def _outlined(value: object, most_items: int, most_chars: int, depth: int) -> Any:

@@ -7,7 +7,7 @@ import os.path
 from collections.abc import Callable, Sequence
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.local import agents, bash, conversation, edits, fields, reading, unknown, web
+from claude_mem_lite.distill.local import bash, conversation, edits, fields, reading, unknown
 from claude_mem_lite.distill.local.reading import is_lookup
 from claude_mem_lite.distill.local.versions import Edit, edit_of
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
@@ -55,7 +55,9 @@ def _look(capture: Capture) -> reading.Look | Skip:
     if is_lookup(capture):
         return reading.look(capture)
     other = observe(capture)
-    return other if isinstance(other, Skip) else reading.mention(other)
+    if isinstance(other, Skip):
+        return other
+    return reading.Look("", other.title, "", other.summary, other.files_touched)
 
 
 def _is_note(capture: Capture) -> bool:
@@ -102,34 +104,21 @@ _EVENTS: dict[str, Rule] = {
     "StopFailure": conversation.observe_api_failure,
 }
 _TOOLS: dict[str, Rule] = {
-    "Agent": agents.observe_agent,
+    **dict.fromkeys(reading.LOOKS, reading.observe),
+    "Agent": conversation.observe_agent,
     "AskUserQuestion": conversation.observe_answers,
     "Bash": bash.observe,
     "EnterPlanMode": _skip("a change of mode"),
     "ExitPlanMode": conversation.observe_plan,
-    "Glob": reading.observe,
-    "Grep": reading.observe,
-    "LS": reading.observe,
     "NotebookEdit": edits.observe_notebook,
-    "NotebookRead": reading.observe,
-    "Read": reading.observe,
-    "Skill": agents.observe_skill,
-    "Task": agents.observe_agent,
-    "TaskCreate": agents.observe_task,
-    "TaskGet": _skip("a look at the task list"),
-    "TaskList": _skip("a look at the task list"),
+    "Skill": conversation.observe_skill,
+    "Task": conversation.observe_agent,
+    "TaskCreate": conversation.observe_task,
+    **dict.fromkeys(("TaskGet", "TaskList"), _skip("a look at the task list")),
     "TaskUpdate": _skip("progress in a task list"),
-    "TodoWrite": agents.observe_todos,
+    "TodoWrite": conversation.observe_todos,
     "ToolSearch": _skip("a search for tools"),
-    "WebFetch": web.observe_fetch,
-    "WebSearch": web.observe_search,
+    "WebFetch": reading.observe_fetch,
+    "WebSearch": reading.observe_search,
 }
-_FAILED_TOOLS: dict[str, Rule] = {
-    "Bash": bash.observe,
-    "Glob": reading.observe,
-    "Grep": reading.observe,
-    "LS": reading.observe,
-    "NotebookRead": reading.observe,
-    "Read": reading.observe,
-    "ToolSearch": _skip("a search for tools"),
-}
+_FAILED_TOOLS = {name: _TOOLS[name] for name in ("Bash", "ToolSearch", *reading.LOOKS)}

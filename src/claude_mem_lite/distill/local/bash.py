@@ -102,9 +102,8 @@ def _read(capture: Capture) -> _Run:
     command = fields.argument(capture, "command")
     steps = shell.steps(command)
     exit_code, printed = failures.exit_code(output(capture))
-    has_failed = (capture.event_name == "PostToolUseFailure" or bool(exit_code)) and not is_cut_short(
-        steps, exit_code
-    )
+    has_failed = capture.event_name == "PostToolUseFailure" or bool(exit_code)
+    has_failed = has_failed and not is_cut_short(steps, exit_code)
     only_looks = all(shell.is_lookup(step) for step in steps)
     cwd = fields.text(capture.payload, "cwd") or capture.project_dir
     return _Run(
@@ -227,7 +226,9 @@ def _detail(run: _Run, limit: int) -> str:
         return clip("\n".join(run.tests.evidence), limit)
     script = "\n".join(step.text for step in run.steps if step.text)
     kept_script = evidence.best_lines(script.split("\n"), min(_SCRIPT_CHARS, limit // 3), evidence.code_worth)
-    told = _told_lines(run)
+    # What the summary repeats.
+    told = {run.result, *(line for deed in run.deeds for line in deed.lines)}
+    told.update(run.tests.lines if run.tests else ())
     lines = [line for line in evidence.telling_lines(run.output) if line.strip() not in told]
     room = limit - len(kept_script) - 1
     shown = clip("\n".join(lines), room if len(run.output) < _LONG_OUTPUT_CHARS else min(room, 700))
@@ -240,9 +241,3 @@ def _error(run: _Run) -> str:
         return one_line(run.tests.reason, 300)
     # A look that fails has found nothing; its last line is no error.
     return error_line(run.steps, run.output) or ("" if run.only_looks else failures.last_line(run.output))
-
-
-def _told_lines(run: _Run) -> set[str]:
-    """Return the lines of the output that the summary repeats."""
-    deeds = (line for deed in run.deeds for line in deed.lines)
-    return {*deeds, run.result, *(run.tests.lines if run.tests else ())}

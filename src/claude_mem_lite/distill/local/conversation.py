@@ -1,4 +1,4 @@
-"""Describes what the user and the assistant said: prompts, reports at the end of a turn, answers, plans."""
+"""Describes what the user and the assistant said: prompts, reports, answers, plans, tasks for sub-agents."""
 
 import re
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from claude_mem_lite.distill.local import compaction, fields
 from claude_mem_lite.distill.observation import SUMMARY_CHARS, Capture, Observation, Skip
-from claude_mem_lite.quoting import OPEN, quote_blocks, quoted
-from claude_mem_lite.text import clean, clip, first_sentence, one_line, sentences
+from claude_mem_lite.quoting import OPEN, named, quote_blocks, quoted
+from claude_mem_lite.text import clean, clip, first_sentence, join, one_line, sentences
 
 # A prompt of nothing but these words asks for nothing new.
 _CONSENT = frozenset({
@@ -40,6 +40,7 @@ _SAYS_NOTHING = re.compile(
 )
 _END = re.compile(r"[ .:;]+(?=”?$)")
 _HEADLINES = 8
+_IN_BACKGROUND = "It runs in the background; its report follows."
 _API_ERROR = "API Error: "
 _API_FAILED = "The API failed"
 # A longer message tells something.
@@ -57,7 +58,7 @@ def observe_prompt(capture: Capture) -> Observation | Skip:
     if _is_consent(words):
         return Skip("a prompt that only consents")
     headline = one_line(first_sentence(quote_blocks(words, fences=True)))
-    return replace(_speech(words), title=headline)
+    return Observation(headline, clip(words, SUMMARY_CHARS))
 
 
 def observe_report(capture: Capture) -> Observation | Skip:
@@ -117,17 +118,12 @@ def observe_compaction(capture: Capture) -> Observation | Skip:
 def observe_answers(capture: Capture) -> Observation | Skip:
     """Describe what the user chose when the assistant asked: a decision."""
     answers = fields.value(capture.payload, "tool_response", "answers")
-    chosen = (
-        [(clean(str(key)), clean(str(value))) for key, value in answers.items()]
-        if isinstance(answers, dict)
-        else []
-    )
-    if not chosen:
+    if not isinstance(answers, dict) or not answers:
         return Skip("a question without an answer")
+    chosen = [(clean(str(question)), clean(str(choice))) for question, choice in answers.items()]
     question, choice = chosen[0]
-    lines = [f"{question} {choice}" for question, choice in chosen]
-    title = one_line(f"Choose {choice}: {question}")
-    return Observation(title, clip("\n".join(lines), SUMMARY_CHARS))
+    summary = clip("\n".join(map(" ".join, chosen)), SUMMARY_CHARS)
+    return Observation(one_line(f"Choose {choice}: {question}"), summary)
 
 
 def observe_plan(capture: Capture) -> Observation | Skip:
@@ -135,8 +131,51 @@ def observe_plan(capture: Capture) -> Observation | Skip:
     plan = fields.argument(capture, "plan") or fields.text(capture.payload, "tool_response", "plan")
     if not plan.strip():
         return Skip("an empty plan")
-    summary = clip(plan, SUMMARY_CHARS)
-    return Observation(one_line(f"Plan: {first_sentence(plan).removeprefix('Plan: ')}"), summary)
+    title = one_line(f"Plan: {first_sentence(plan).removeprefix('Plan: ')}")
+    return Observation(title, clip(plan, SUMMARY_CHARS))
+
+
+def observe_agent(capture: Capture) -> Observation | Skip:
+    """Describe a sub-agent: what it was told to do and, where it has ended, what it answered."""
+    task = fields.argument(capture, "description") or first_sentence(fields.argument(capture, "prompt"))
+    if not task:
+        return Skip("a sub-agent without a task")
+    assignment = fields.argument(capture, "prompt")
+    answer = fields.answer(capture).strip()
+    kind = named(fields.argument(capture, "subagent_type"))
+    verb = "Ask sub-agent" if answer else "Start sub-agent"
+    title = one_line(f"{verb} to {task[:1].lower()}{task[1:]}")
+    told = f"Task{f' for {kind}' if kind else ''}: {clip(assignment or task, 500)}"
+    report = f"Answer: {quoted(clip(answer, SUMMARY_CHARS - 800))}" if answer else _IN_BACKGROUND
+    return Observation(title, f"{told}\n{report}")
+
+
+def observe_skill(capture: Capture) -> Observation | Skip:
+    """Describe a skill called with arguments; without any, what it did follows in other events."""
+    name = named(fields.argument(capture, "skill") or fields.argument(capture, "command"))
+    arguments = fields.argument(capture, "args")
+    if not name or not arguments:
+        return Skip("a skill that was loaded")
+    title = one_line(f"Use skill {name}: {arguments}")
+    return Observation(title, f"Called the skill {name} with: {clip(arguments, 600)}")
+
+
+def observe_todos(capture: Capture) -> Observation | Skip:
+    """Describe the first task list of a piece of work: its plan. Ticking off items says nothing new."""
+    todos = fields.items(capture.payload, "tool_input", "todos")
+    steps = [step for item in todos if (step := fields.text(item, "content"))]
+    if fields.items(capture.payload, "tool_response", "oldTodos") or len(steps) < 2:  # noqa: PLR2004 - one step is no plan
+        return Skip("progress in a task list")
+    plan = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    return Observation(one_line(f"Plan {len(steps)} steps: {join(steps)}"), clip(f"Plan:\n{plan}", 1_200))
+
+
+def observe_task(capture: Capture) -> Observation | Skip:
+    """Describe a task put on the list with a description of its own."""
+    subject, description = fields.argument(capture, "subject"), fields.argument(capture, "description")
+    if not subject or len(description) <= len(subject):
+        return Skip("an entry in a task list")
+    return Observation(one_line(f"Plan: {subject}"), clip(f"Planned: {subject}. {description}", 1_200))
 
 
 def asked(prompt: str | None) -> str:
@@ -160,10 +199,6 @@ def with_reason(report: Observation, prompt: str | None) -> Observation:
     if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
         return report
     return replace(report, summary=f"{report.summary}\n{why}")
-
-
-def _speech(words: str) -> Observation:
-    return Observation(one_line(first_sentence(words)), clip(words, SUMMARY_CHARS))
 
 
 def _is_consent(words: str) -> bool:

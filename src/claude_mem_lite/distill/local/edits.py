@@ -88,12 +88,14 @@ def _title(edit: Edit, changed: Sequence[Change]) -> str:
     if any(change.change_type != "modified" for change in changed):
         return _title_of_changes(edit, _outermost(changed))
     lines = [line for line in (*edit.added, *edit.removed) if line.strip()]
-    if not edit.is_plain and lines and all(map(_is_import, lines)):
+    if not edit.is_plain and lines and all(map(_IMPORT.match, lines)):
         imported = sorted(_imported(edit.added) - _imported(edit.removed))
         return f"Import {join(imported)} in {edit.name}" if imported else f"Import less in {edit.name}"
     verb = "Rewrite " if edit.is_rewrite else ""
-    names = join([change.qualified_name for change in changed], 2) or _name_around(edit)
-    return _with_hunk(f"{verb}{_place(edit, names)}", edit)
+    around = () if edit.is_plain or changed else edit.hunks[:_HUNKS_READ]
+    touched = [change.qualified_name for change in changed]
+    touched += unique(hunks.around(edit.before, hunk) for hunk in around)
+    return _with_hunk(f"{verb}{_place(edit, join(touched, 2))}", edit)
 
 
 def _with_hunk(place: str, edit: Edit) -> str:
@@ -126,26 +128,15 @@ def _place(edit: Edit, names: str = "") -> str:
     return f"{lead}{quoted(short) if is_long else named(short)}"
 
 
-def _name_around(edit: Edit) -> str:
-    if edit.is_plain:
-        return ""
-    names = unique(hunks.around(edit.before, hunk) for hunk in edit.hunks[:_HUNKS_READ])
-    return join(names, 2)
-
-
 def _title_of_changes(edit: Edit, changed: Sequence[Change]) -> str:
     """Return "Add fold, edit match in importer.py"; where that is too long, what was only modified goes."""
-    kinds = [kind for kind in _VERBS if any(change.change_type == kind for change in changed)]
+    present = {change.change_type for change in changed}
+    kinds = [kind for kind in _VERBS if kind in present]
     place = _PLACES[kinds[0]] if len(kinds) == 1 else "in"
     title = ""
-    for shown, limit in (
-        (kinds, 3),
-        (kinds, 2),
-        ([kind for kind in kinds if kind != "modified"] or kinds, 2),
-    ):
-        names = {
-            kind: [each.qualified_name for each in changed if each.change_type == kind] for kind in shown
-        }
+    names = {kind: [each.qualified_name for each in changed if each.change_type == kind] for kind in kinds}
+    brief = [kind for kind in kinds if kind != "modified"] or kinds
+    for shown, limit in ((kinds, 3), (kinds, 2), (brief, 2)):
         deeds = ", ".join(f"{_VERBS[kind].lower()} {join(names[kind], limit)}" for kind in shown)
         rewritten = f"Rewrite {_place(edit)}: {deeds}"
         title = rewritten if edit.is_rewrite else f"{deeds[0].upper()}{deeds[1:]} {place} {_place(edit)}"
@@ -182,12 +173,8 @@ def _summary(edit: Edit, changed: Sequence[Change], title: str) -> str:
 
 def _outermost(changed: Sequence[Change]) -> list[Change]:
     """Without the members of a class that is itself new, or itself gone."""
-    whole = {change.qualified_name for change in changed if change.change_type != "modified"}
-    return [
-        change
-        for change in changed
-        if not any(change.qualified_name.startswith(f"{name}.") for name in whole)
-    ]
+    whole = tuple(f"{each.qualified_name}." for each in changed if each.change_type != "modified")
+    return [each for each in changed if not each.qualified_name.startswith(whole)]
 
 
 def _named_in_code(edit: Edit) -> list[Change]:
@@ -202,10 +189,6 @@ def _named_in_code(edit: Edit) -> list[Change]:
     ]
 
 
-def _is_import(line: str) -> bool:
-    return _IMPORT.match(line) is not None
-
-
 def _imported(lines: Sequence[str]) -> set[str]:
     matches = (match for line in lines if (match := _IMPORT.match(line)))
     return {named(name.strip(" ()\"';")) for match in matches for name in match[1].split(",")} - {""}
@@ -217,9 +200,7 @@ def _comments(edit: Edit, told: str) -> tuple[str, ...]:
 
 
 def _size(added: Sequence[str], removed: Sequence[str]) -> str:
-    if not removed:
-        return f", {count(len(added), 'line')}"
-    return f", +{len(added)} -{len(removed)} lines"
+    return f", +{len(added)} -{len(removed)} lines" if removed else f", {count(len(added), 'line')}"
 
 
 def _evidence(added: Sequence[str], removed: Sequence[str], room: int, *, is_plain: bool) -> str:

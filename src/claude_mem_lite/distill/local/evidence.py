@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 
-from claude_mem_lite.distill.local.failures import is_error
+from claude_mem_lite.distill.local.failures import FRAME, is_error
 
 # What a line of code tells somebody who does not have the file; the first match counts, no match is worth 1.
 _CODE_WORTH = (
@@ -60,7 +61,6 @@ _NOISE = re.compile(
     r"|^(?:\[[\w:.-]+\] )?\$ |^> \S+@\S+ |^Shell cwd was reset to "
     r"|^\s*[|/\\-]$|^(?:Downloading|Collecting|Using cached|Requirement already satisfied|Get:\d|Hit:\d)\b"
 )
-_FRAME = re.compile(r"[\u2500-\u257f]+ ?")
 
 
 def code_worth(line: str) -> int:
@@ -96,21 +96,13 @@ def best_lines(lines: Sequence[str], limit: int, worth: Callable[[str], int]) ->
 
 def telling_lines(output: str) -> list[str]:
     """Return the lines of a command's output without progress, listings and frames."""
-    return [_FRAME.sub("", line).rstrip() for line in output.splitlines() if not _NOISE.match(line)]
+    return [FRAME.sub("", line).rstrip() for line in output.splitlines() if not _NOISE.match(line)]
 
 
 def collapsed(lines: Iterable[str]) -> list[str]:
     """Return the lines, each run of equal ones as one with its number: "retrying × 12"."""
-    runs: list[tuple[str, int]] = []
-    before, times = "", 0
-    for line in lines:
-        if times and line == before:
-            times += 1
-        else:
-            runs.append((before, times))
-            before, times = line, 1
-    runs.append((before, times))
-    return [f"{line} × {times}" if times > 1 and line.strip() else line for line, times in runs if times]
+    runs = ((line, sum(1 for _ in run)) for line, run in groupby(lines))
+    return [f"{line} × {times}" if times > 1 and line.strip() else line for line, times in runs]
 
 
 def unique(values: Iterable[str]) -> tuple[str, ...]:

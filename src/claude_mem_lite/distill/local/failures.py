@@ -5,8 +5,8 @@ Compilers, linters and runners share a handful of shapes, so there is one finder
 
 import re
 from collections.abc import Collection, Iterable
-from itertools import takewhile
 
+from claude_mem_lite.distill.local.hunks import same_start
 from claude_mem_lite.text import one_line
 
 _MARK = re.compile(r"^(?:E  +|│ )")  # pytest's, and the box that terraform draws
@@ -51,7 +51,7 @@ _USAGE_LINES, _USAGE_CHARS = 60, 240
 _LINES = 4_000
 _LINE_CHARS = 300
 _NEAR = 4
-_FRAME = re.compile(r"[\u2500-\u257f]+ ?")
+FRAME = re.compile(r"[\u2500-\u257f]+ ?")
 _PATH = r"(?:file://)?(?:[A-Za-z]:)?[^\s:()\[\]'\"`,]*[./\\][^\s:()\[\]'\"`,]*\w|Makefile|Dockerfile"
 # gcc, go, tsc, javac, maven, kotlinc, dotnet, ruff, mypy, golangci-lint: a path, a line, a message.
 _AT = re.compile(
@@ -111,8 +111,7 @@ def below(line: str, output: str) -> str:
     if at is None:
         return ""
     its, more = lines[at].split(), lines[at + 1].split()
-    lead = takewhile(lambda words: words[0] == words[1], zip(its, more, strict=False))
-    return " ".join(more[sum(1 for _ in lead) :])
+    return " ".join(more[same_start(its, more) :])
 
 
 def about_option(options: Collection[str], output: str) -> str:
@@ -126,7 +125,7 @@ def about_option(options: Collection[str], output: str) -> str:
 
 def first_problem(output: str) -> str:
     """Return the first error of an output with its place, on one line; "" where no line has that shape."""
-    lines = [_FRAME.sub("", line).rstrip() for line in output.splitlines()[:_LINES]]
+    lines = [FRAME.sub("", line).rstrip() for line in output.splitlines()[:_LINES]]
     if _TRACEBACK in lines:
         return ""
     file = ""
@@ -161,9 +160,8 @@ def is_error(line: str) -> bool:
 def last_line(output: str) -> str:
     """Return the last line that says anything."""
     lines = _telling(line.strip() for line in output.splitlines() if line.strip())
-    return _without_folder(
-        next((line for line in reversed(lines) if not _ADVICE.match(line)), *lines[-1:] or [""])
-    )
+    said = (line for line in reversed(lines) if not _ADVICE.match(line))
+    return _without_folder(next(said, *lines[-1:] or [""]))
 
 
 def _telling(lines: Iterable[str]) -> list[str]:

@@ -125,6 +125,11 @@ def around(source: str | None, hunk: Hunk) -> str:
     return ""
 
 
+def same_start(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many items two sequences have in common from the start."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
 def _of_patch(patch: object) -> Iterator[Hunk]:
     at = fields.number(patch, "oldStart") - 1
     for is_changed, group in groupby(fields.texts(patch, "lines"), key=lambda line: line[:1] in {"+", "-"}):
@@ -151,8 +156,8 @@ def _pairs(hunk: Hunk) -> Iterator[tuple[str, str]]:
 def _likeness(old: str, new: str) -> float:
     """Return how much of the longer line both share at their ends, 0 to 1."""
     old, new = old.strip()[:500], new.strip()[:500]
-    start = _same(old, new)
-    end = _same(old[start:][::-1], new[start:][::-1])
+    start = same_start(old, new)
+    end = same_start(old[start:][::-1], new[start:][::-1])
     return (start + end) / max(len(old), len(new), 1)
 
 
@@ -167,8 +172,8 @@ def _told(old: str, new: str, worth: Callable[[str], int]) -> Told:
 def _middle(old: str, new: str) -> tuple[str, str, str]:
     """Return what stands before the change, what was there, and what is there now; by whole words."""
     one, other = _WORDS.findall(old[:2_000]), _WORDS.findall(new[:2_000])
-    start = _same(one, other)
-    end = _same(one[start:][::-1], other[start:][::-1])
+    start = same_start(one, other)
+    end = same_start(one[start:][::-1], other[start:][::-1])
     stop, last = len(one) - end, len(other) - end
     while start and not all(_SAYS.search("".join(each)) for each in (one[start:stop], other[start:last])):
         start -= 1
@@ -184,11 +189,6 @@ def _middle(old: str, new: str) -> tuple[str, str, str]:
         "".join(one[start:stop]).strip(" ,;"),
         "".join(other[start:last]).strip(" ,;"),
     )
-
-
-def _same(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many items two sequences have in common from the start."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _bare(line: str) -> str:

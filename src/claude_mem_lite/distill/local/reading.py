@@ -1,4 +1,4 @@
-"""Describe what was looked at and found, and fold many looks into one observation."""
+"""Describe what was looked at and found, here and on the web, and fold many looks into one observation."""
 
 import os.path
 from collections.abc import Callable, Sequence
@@ -8,12 +8,13 @@ from claude_mem_lite.codemap import languages
 from claude_mem_lite.distill.local import bash, fields
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
-from claude_mem_lite.quoting import named
-from claude_mem_lite.text import TITLE_CHARS, clip, count, join, one_line, relative
+from claude_mem_lite.quoting import named, quoted
+from claude_mem_lite.text import TITLE_CHARS, clip, count, first_sentence, join, one_line, relative, sentences
 
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".toml", ".cfg", ".ini", ".yaml", ".yml")
 _SUMMARY_CHARS = 700
 _FILES = 30
+_SUBJECT_CHARS, _SAID_CHARS = 48, 400
 _NOT_FOUND = "not found:"
 _VERBS_WITH_COUNTS = ("Search for", "Find")
 _VERBS = ("Read", *_VERBS_WITH_COUNTS)
@@ -54,13 +55,13 @@ def tell(looks: Sequence[Look | Skip]) -> Observation | Skip:
 
 def look(capture: Capture) -> Look | Skip:
     """Return what one capture looked at and found."""
-    rule = _look_by_command if capture.tool_name == "Bash" else _LOOKS.get(capture.tool_name)
-    return rule(capture) if rule else Skip("not a look at anything")
-
-
-def mention(other: Observation) -> Look:
-    """Return an observation of another kind as one among several looks."""
-    return Look("", other.title, "", other.summary, other.files_touched)
+    if capture.tool_name != "Bash":
+        rule = LOOKS.get(capture.tool_name)
+        return rule(capture) if rule else Skip("not a look at anything")
+    lines = bash.findings(capture)
+    if not lines:
+        return Skip("a look that found nothing")
+    return Look("", bash.label(capture), f"`{bash.shown(capture, 160)}`", lines, ())
 
 
 def is_lookup(capture: Capture) -> bool:
@@ -69,7 +70,46 @@ def is_lookup(capture: Capture) -> bool:
         return False
     if capture.tool_name == "Bash":
         return capture.event_name == "PostToolUse" and bash.is_lookup(capture)
-    return capture.tool_name in _LOOKS
+    return capture.tool_name in LOOKS
+
+
+def observe_fetch(capture: Capture) -> Observation | Skip:
+    """Describe a page that was read: the question and what the page said to it."""
+    url = named(fields.argument(capture, "url"))
+    result = page(capture)
+    if not url or not result:
+        return Skip("a page without an answer")
+    question = one_line(fields.argument(capture, "prompt"), 200).rstrip("?. ")
+    code = fields.number(capture.payload, "tool_response", "code")
+    status = f" (HTTP {code})" if code and code != 200 else ""  # noqa: PLR2004 - what is usual is not told
+    head = f"Fetched {one_line(url, 300)}{status}{f' to find out: {question}' if question else ''}."
+    title = one_line(f"Fetch {one_line(url, _SUBJECT_CHARS)}: {quoted(first_sentence(result))}")
+    return Observation(title, f"{head} {_said(result, title)}".strip(), clip(result, 1_200))
+
+
+def observe_search(capture: Capture) -> Observation | Skip:
+    """Describe a web search: the query, the hits and what was said about them."""
+    query = one_line(fields.argument(capture, "query"), 200)
+    found = findings(capture, links=8)
+    if not query or not found:
+        return Skip("a web search that found nothing")
+    title = one_line(f"Search the web for {one_line(query, _SUBJECT_CHARS)}: {quoted(first_sentence(found))}")
+    summary = f"Searched the web for: {query}. {_said(found, title)}".strip()
+    return Observation(title, summary, clip(found, 1_200))
+
+
+def page(capture: Capture) -> str:
+    """Return what was said of a fetched page."""
+    return (fields.text(capture.payload, "tool_response", "result") or fields.answer(capture)).strip()
+
+
+def findings(capture: Capture, *, links: int) -> str:
+    """Return what was said of a search's hits, and the first of them with their addresses."""
+    results = fields.items(capture.payload, "tool_response", "results")
+    hits = [hit for result in results for hit in fields.items(result, "content")]
+    told = [f"{fields.text(hit, 'title')} {fields.text(hit, 'url')}".strip() for hit in hits[:links]]
+    remarks = [*fields.texts(capture.payload, "tool_response", "results"), fields.answer(capture)]
+    return "\n".join(filter(None, [*(remark.strip() for remark in remarks), *told]))
 
 
 def _title(looks: Sequence[Look]) -> str:
@@ -102,13 +142,6 @@ def _detail(looks: Sequence[Look], room: int) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _look_by_command(capture: Capture) -> Look | Skip:
-    lines = bash.findings(capture)
-    if not lines:
-        return Skip("a look that found nothing")
-    return Look("", bash.label(capture), f"`{bash.shown(capture, 160)}`", lines, ())
-
-
 def _look_into_file(capture: Capture) -> Look | Skip:
     path = fields.path(capture, "file_path") or fields.path(capture, "notebook_path")
     if not path:
@@ -119,27 +152,17 @@ def _look_into_file(capture: Capture) -> Look | Skip:
     if fields.text(response, "type") in {"image", "pdf", "parts"}:
         return Skip("a picture or a document without text")
     cells = fields.items(response, "file", "cells")
-    content = "\n".join(fields.text(cell, "source") for cell in cells) or fields.text(
-        response, "file", "content"
-    )
+    source = "\n".join(fields.text(cell, "source") for cell in cells)
+    content = source or fields.text(response, "file", "content")
     if not content.strip():
         return Skip("an empty file")
     total, shown = fields.number(response, "file", "totalLines"), fields.number(response, "file", "numLines")
-    start = fields.number(response, "file", "startLine") or 1
-    size = (
-        f"lines {start} to {start + shown - 1} of {total}"
-        if 0 < shown < total
-        else count(total, "line")
-        if total
-        else ""
-    )
-    return Look(
-        "Read",
-        named(path),
-        size or (count(len(cells), "cell") if cells else ""),
-        _outline(path, content),
-        (path,),
-    )
+    if 0 < shown < total:
+        start = fields.number(response, "file", "startLine") or 1
+        size = f"lines {start} to {start + shown - 1} of {total}"
+    else:
+        size = count(total, "line") if total else count(len(cells), "cell") if cells else ""
+    return Look("Read", named(path), size, _outline(path, content), (path,))
 
 
 def _outline(path: str, content: str) -> str:
@@ -166,11 +189,8 @@ def _look_for_text(capture: Capture) -> Look | Skip:
     content = fields.text(response, "content") or (response if isinstance(response, str) else "")
     if not pattern or not (files or content.strip()):
         return Skip(f"{_NOT_FOUND} {pattern}")
-    found = (
-        [count(fields.number(response, "numLines"), "line")]
-        if content and fields.number(response, "numLines")
-        else []
-    )
+    lines = fields.number(response, "numLines") if content else 0
+    found = [count(lines, "line")] if lines else []
     found += [f"in {join(list(map(named, files)))}"] if files else []
     return Look("Search for", f"'{pattern}'", " ".join(found), content or "\n".join(files), ())
 
@@ -184,15 +204,22 @@ def _look_for_files(capture: Capture) -> Look | Skip:
     return Look("Find", pattern, count(len(files), "file"), "\n".join(files), ())
 
 
-def _look_at_folder(capture: Capture) -> Look | Skip:
-    del capture
-    return Skip("a listing")
+def _said(text: str, title: str) -> str:
+    """Return the first sentences that the title does not tell, quoted."""
+    told = ""
+    for sentence in sentences(text):
+        if sentence.rstrip(" .") in title:
+            continue
+        if told and len(told) + len(sentence) > _SAID_CHARS:
+            break
+        told = f"{told} {sentence}".strip()
+    return quoted(one_line(told, _SAID_CHARS))
 
 
-_LOOKS: dict[str, Callable[[Capture], Look | Skip]] = {
+LOOKS: dict[str, Callable[[Capture], Look | Skip]] = {
     "Read": _look_into_file,
     "NotebookRead": _look_into_file,
     "Grep": _look_for_text,
     "Glob": _look_for_files,
-    "LS": _look_at_folder,
+    "LS": lambda _: Skip("a listing"),
 }

@@ -66,9 +66,8 @@ def _address(output: str) -> str:
     except (ValueError, RecursionError):
         return ""
     urls = [answer.get(key) for key in ("html_url", "url", "webUrl")] if isinstance(answer, dict) else []
-    return next(
-        (one_line(url, _RESULT_CHARS) for url in urls if isinstance(url, str) and _URL.match(url)), ""
-    )
+    found = (url for url in urls if isinstance(url, str) and _URL.match(url))
+    return one_line(next(found, ""), _RESULT_CHARS)
 
 
 def packages(steps: Iterable[Command]) -> str:

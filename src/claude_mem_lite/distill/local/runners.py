@@ -1,6 +1,5 @@
 """Reads the verdict of a test run out of its output: one row of `_RUNNERS` a test runner."""
 
-import functools
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -30,6 +29,7 @@ _SAYS_WHY = re.compile(
     r"\b(?:want|expect|expected|got|assert\w*|fail\w*|error|unexpected|not|panic\w*|mismatch)\b|(?:Error|Exception)\b",
     re.IGNORECASE,
 )
+Tally = Callable[[re.Pattern[str], str], Counter[str]]
 _SHOWN = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed")
 
 
@@ -54,15 +54,6 @@ class TestRun:
         return next(filter(_SAYS_WHY.search, lines), lines[0] if lines else "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Runner:
-    name: str
-    verdict: re.Pattern[str]
-    failing: re.Pattern[str]
-    evidence: re.Pattern[str]
-    tally: Callable[[re.Pattern[str], str], Counter[str]]
-
-
 def test_run(output: str) -> TestRun | None:
     """The test run that an output tells of, or None."""
     for runner in _RUNNERS:
@@ -74,7 +65,7 @@ def test_run(output: str) -> TestRun | None:
 test_run.__test__ = False  # type: ignore[attr-defined]  # pytest: this is no test
 
 
-def _read(runner: _Runner, output: str) -> TestRun:
+def _read(runner: "_Runner", output: str) -> TestRun:
     tally = runner.tally(runner.verdict, output)
     parts = [f"{tally[name]} {name}" for name in _SHOWN if tally[name]]
     if tally["errors"] == 1:
@@ -90,7 +81,7 @@ def _read(runner: _Runner, output: str) -> TestRun:
     )
 
 
-def _evidence(runner: _Runner, output: str) -> tuple[str, ...]:
+def _evidence(runner: "_Runner", output: str) -> tuple[str, ...]:
     """Return the lines that say why, pytest's without its marks."""
     lines = unique(match[0].strip() for match in runner.evidence.finditer(output))
     if not any(line.startswith("E  ") for line in lines):
@@ -123,16 +114,16 @@ def _go(_: re.Pattern[str], output: str) -> Counter[str]:
     return Counter(passed=passed, failed=failed)
 
 
-def _runner(
-    name: str,
-    *,
-    verdict: str,
-    failing: str,
-    evidence: str,
-    tally: Callable[[re.Pattern[str], str], Counter[str]] = _words,
-) -> _Runner:
-    compile_lines = functools.partial(re.compile, flags=re.MULTILINE)
-    return _Runner(name, compile_lines(verdict), compile_lines(failing), compile_lines(evidence), tally)
+class _Runner:
+    """A test runner: the lines of its verdict, what failed in it and why, and how its results are counted."""
+
+    def __init__(
+        self, name: str, *, verdict: str, failing: str, evidence: str, tally: Tally = _words
+    ) -> None:
+        self.name, self.tally = name, tally
+        self.verdict, self.failing, self.evidence = (
+            re.compile(lines, re.MULTILINE) for lines in (verdict, failing, evidence)
+        )
 
 
 _JS_EVIDENCE = (
@@ -143,93 +134,93 @@ _RUST_EVIDENCE = (
     r"^[ \t]*(?:thread '.*' panicked at .*(?:\n(?!note:|stack).+)?|assertion .*|(?:left|right): .*)$"
 )
 _RUNNERS = (
-    _runner(
+    _Runner(
         "pytest",
         verdict=r"^=* ?(?:no tests ran|\d+ (?:failed|passed|errors?|skipped|deselected|x\w+|warnings?)\b.*)"
         r" in [\d.]+s\b.*$",
         failing=r"^(?:FAILED|ERROR) (?P<name>\S+(?:\[.*?\](?= - |$))?)",
         evidence=r"^(?:E  .*|_{3,} .+ _{3,}|[^/\s]\S*\.py:\d+: \w+.*|(?:FAILED|ERROR) .*)$",
     ),
-    _runner(
+    _Runner(
         "unittest",
         verdict=r"^(?:Ran \d+ tests? in [\d.]+s|FAILED \(.*\)|OK \(.*\))$",
         failing=r"^(?:FAIL|ERROR): (?P<name>\S+ \(\S+\))",
         evidence=r"^(?:(?:FAIL|ERROR): .*|\w*(?:Error|Exception)\b.*|  File \".*\", line \d+, in test\w*)$",
     ),
-    _runner(
+    _Runner(
         "vitest",
         verdict=r"^[ \t]*Tests[ \t]+(?:\d+ [a-z]+[ |]*)+\(\d+\)$",
         failing=r"^[ \t]*FAIL\s+(?P<name>\S.*? > .*)$",
         evidence=_JS_EVIDENCE,
     ),
-    _runner(
+    _Runner(
         "jest",
         verdict=r"^Tests:[ \t]+\d+ \w+.*$",
         failing=r"^[ \t]+● (?P<name>.*)$",
         evidence=_JS_EVIDENCE,
     ),
-    _runner(
+    _Runner(
         "cargo test",
         verdict=r"^test result: (?:ok|FAILED)\. .*$",
         failing=r"^test (?P<name>\S+) \.\.\. FAILED$",
         evidence=_RUST_EVIDENCE,
     ),
-    _runner(
+    _Runner(
         "cargo nextest",
         verdict=r"^[ \t]*Summary \[ *[\d.]+s\] \d+(?:/\d+)? tests? run: .*$",
         failing=r"^[ \t]+(?:FAIL|SIG\w+|TIMEOUT) \[ *[\d.]+s\] (?:\([ \d/]+\) )?(?P<name>\S+ \S+)$",
         evidence=_RUST_EVIDENCE,
     ),
-    _runner(
+    _Runner(
         "go test",
         verdict=r"^(?:ok|FAIL)\s+\S+\s+(?:[\d.]+s|\(cached\)|\[build failed\])",
         failing=r"^[ \t]*--- FAIL: (?P<name>\S+)",
         evidence=r"^(?:[ \t]*--- FAIL: .*|[ \t]+\S+\.go:\d+: .*|panic: .*)$",
         tally=_go,
     ),
-    _runner(
+    _Runner(
         "mocha",
         verdict=r"^[ \t]+\d+ (?:passing|failing|pending)\b.*$",
         failing=r"^[ \t]+\d+\) (?P<name>\S.*)$",
         evidence=r"^[ \t]+(?:\d+\) .*|\w*Error\b.*|[-+] ?\S.*)$",
     ),
-    _runner(
+    _Runner(
         "rspec",
         verdict=r"^\d+ examples?, \d+ failures?.*$",
         failing=r"^rspec (?P<name>\S+)",
         evidence=r"^[ \t]+(?:\d+\) .*|Failure/Error: .*|expected.*|got.*)$",
     ),
-    _runner(
+    _Runner(
         "minitest",
         verdict=r"^\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors\b.*$",
         failing=r"^(?P<name>[A-Z]\w*(?:::\w+)*#test_\S+?)(?: \[.*\])?:$",
         evidence=r"^(?:[\w:]*Error: .*|[\w:]*#test_.*:|Expected.*|[ \t]*Actual: .*)$",
     ),
-    _runner(
+    _Runner(
         "phpunit",
         verdict=r"^(?:OK \(\d+ tests?, .*\)|Tests: \d+, Assertions: .*)$",
         failing=r"^\d+\) (?P<name>\S+::\S+)",
         evidence=r"^(?:\d+\) .*|Failed asserting .*)$",
     ),
-    _runner(
+    _Runner(
         "dotnet test",
         verdict=r"^(?:Passed|Failed)!\s+-\s+Failed:\s+\d+, Passed:\s+\d+.*$",
         failing=r"^[ \t]+Failed (?P<name>\S+) \[",
         evidence=r"^[ \t]+(?:Failed .*|Assert\..*|Expected: .*|Actual: .*|[\w.]+Exception : .*)$",
     ),
-    _runner(
+    _Runner(
         "maven",
         verdict=r"^(?:\[\w+\] )?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$",
         failing=r"^\[ERROR\]\s+(?P<name>\w[\w.]*[.:]\w+:\d+)",
         evidence=r"^\[ERROR\] +(?!Tests run).*$",
     ),
-    _runner(
+    _Runner(
         "node --test",
         verdict=r"^[#\u2139] (?:pass|fail|skipped|todo) \d+$",
         failing=r"^(?:not ok \d+ - |✖ )(?P<name>.*?)(?: \([\d.]+ms\))?$",
         evidence=r"^[ \t]*(?:not ok .*|✖ .*|\w*Error\b.*|\+ .*|- .*)$",
     ),
-    _runner(
+    _Runner(
         "bun test",
         verdict=r"^[ \t]*\d+ (?:pass|fail)$",
         failing=r"^\(fail\) (?P<name>.*)$",

@@ -76,9 +76,8 @@ def _inputs(capture: Capture) -> list[str]:
 def text_answer(capture: Capture) -> str:
     """Return what the tool answered where that is text, under whatever name."""
     response = fields.value(capture.payload, "tool_response")
-    return fields.answer(capture) or next(
-        (found for key in _TEXT_ANSWERS if (found := fields.text(response, key))), ""
-    )
+    texts = (fields.text(response, key) for key in _TEXT_ANSWERS)
+    return fields.answer(capture) or next(filter(None, texts), "")
 
 
 def _answer(capture: Capture) -> str:

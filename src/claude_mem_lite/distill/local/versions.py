@@ -82,10 +82,8 @@ def edit_of(capture: Capture) -> Edit | None:
 def _written(capture: Capture) -> Edit:
     """Return what a Write did: a new file, or all of an old one."""
     response = fields.value(capture.payload, "tool_response")
-    is_new = (
-        not isinstance(fields.value(response, "originalFile"), str)
-        or fields.text(response, "type") == "create"
-    )
+    has_before = isinstance(fields.value(response, "originalFile"), str)
+    is_new = not has_before or fields.text(response, "type") == "create"
     before = None if is_new else fields.whole(response, "originalFile")
     content = fields.argument(capture, "content")
     added, removed = changed_lines(before or "", content, response)
@@ -114,23 +112,16 @@ def changed_lines(
     before: str, after: str, response: object = None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return added and removed lines: of the client's patch, else of the middle in which the texts differ."""
-    lines = [
-        line for hunk in fields.items(response, "structuredPatch") for line in fields.texts(hunk, "lines")
-    ]
+    patch = fields.items(response, "structuredPatch")
+    lines = [line for hunk in patch for line in fields.texts(hunk, "lines")]
     if lines:
         added, removed = ([line[1:] for line in lines if line[:1] == sign] for sign in "+-")
         return tuple(added), tuple(removed)
     old, new = before.splitlines(), after.splitlines()
-    same = _common(old, new)
+    same = hunks.same_start(old, new)
     old, new = old[same:], new[same:]
-    same = _common(old[::-1], new[::-1])
+    same = hunks.same_start(old[::-1], new[::-1])
     return tuple(new[: len(new) - same]), tuple(old[: len(old) - same])
-
-
-def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many lines two texts have in common from the start."""
-    differing = (index for index, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
-    return next(differing, min(len(old), len(new)))
 
 
 def renames(edit: Edit, changed: Sequence[Change]) -> list[tuple[str, str]]:
@@ -140,16 +131,14 @@ def renames(edit: Edit, changed: Sequence[Change]) -> list[tuple[str, str]]:
     )
     if not gone or not come:
         return []
-    old = {
-        _identity(each): each.qualified_name
-        for each in _functions(edit.path, edit.before)
-        if each.qualified_name in gone
-    }
-    new = {
-        _identity(each): each.qualified_name
-        for each in _functions(edit.path, edit.after)
-        if each.qualified_name in come
-    }
+    old, new = (
+        {
+            _identity(each): each.qualified_name
+            for each in _functions(edit.path, source)
+            if each.qualified_name in names
+        }
+        for source, names in ((edit.before, gone), (edit.after, come))
+    )
     return [(name, new[identity]) for identity, name in old.items() if identity in new and identity[-1]]
 
 
