@@ -175,12 +175,9 @@ def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
     steps = (step for step in _steps(observation) if not (shell.is_lookup(step) or is_probe(step)))
     own = (step for step in steps if not (step.program in _VERSIONING or step.text or step.outputs))
     told = [_ran(step) for step in own]
-    kept = [each for each in told if len(each.words) <= _RAN_CHARS and not _is_of_one_place(each.words)]
+    short = (each for each in told if len(each.words) <= _RAN_CHARS)
+    kept = [each for each in short if not _ONE_PLACE.search(_BIN.sub("", each.words))]
     return [] if is_whole and len(kept) < len(told) else kept
-
-
-def _is_of_one_place(words: str) -> bool:
-    return _ONE_PLACE.search(_BIN.sub("", words)) is not None
 
 
 def _ran(step: Command) -> Ran:

@@ -72,7 +72,10 @@ def reveal(text: str) -> Revealed:
         bare = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFD", plain))
         unaccented = unicodedata.normalize("NFC", bare)
     letters = " ".join((plain if plain.isascii() else plain.translate(_MAP)).split())
-    guessed = tuple(_read_digits(letters, table) for table in (_DIGITS_AS_LETTERS, _ONE_AS_L))
+    guessed = [
+        _LEET.sub(lambda word: word[0].translate(table), letters)  # noqa: B023  (used at once)
+        for table in (_DIGITS_AS_LETTERS, _ONE_AS_L)
+    ]
     squeezed = tuple(dict.fromkeys(_NO_LETTERS.sub("", form) for form in (letters, *guessed)))
     return Revealed(
         plain,
@@ -81,10 +84,6 @@ def reveal(text: str) -> Revealed:
         (*squeezed, squeezed[0][::-1], codecs.encode(squeezed[0], "rot13")),
         unaccented,
     )
-
-
-def _read_digits(text: str, table: dict[int, int]) -> str:
-    return _LEET.sub(lambda word: word[0].translate(table), text)
 
 
 def disguises(text: str) -> list[str]:
@@ -105,12 +104,9 @@ def _is_hidden(character: str) -> bool:
     return (
         character in _INVISIBLE
         or unicodedata.category(character) in {"Cf", "Cc", "Co", "Cn", "Cs"}
-        or _is_selector(character)
+        or "\ufe00" <= character <= "\ufe0f"  # these select a variant of the sign before
+        or "\U000e0100" <= character <= "\U000e01ef"
     )
-
-
-def _is_selector(character: str) -> bool:
-    return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
 
 
 def _has_hidden(text: str) -> bool:
@@ -133,15 +129,10 @@ def _mixes_alphabets(text: str) -> bool:
     for word in re.findall(r"[^\W\d_]+", text.casefold()[:20_000]):
         if len(word) >= _SHORTEST_DISGUISED_WORD and not word.isascii():
             has_latin = any("a" <= letter <= "z" for letter in word)
-            if has_latin and any(_is_foreign_lookalike(letter) for letter in word):
+            alike = (unicodedata.name(letter, "") for letter in word if letter in _LOOKALIKES)
+            if has_latin and any(name.startswith(("CYRILLIC", "GREEK", "ARMENIAN")) for name in alike):
                 return True
     return False
-
-
-def _is_foreign_lookalike(letter: str) -> bool:
-    return letter in _LOOKALIKES and unicodedata.name(letter, "").startswith(
-        ("CYRILLIC", "GREEK", "ARMENIAN")
-    )
 
 
 def _regional(text: str) -> str:

@@ -138,12 +138,15 @@ class _Call:
 
     def __init__(self, capture: Capture, error: Error | None, *, has_worked: bool) -> None:
         self.tool, self.has_worked, self.error = capture.tool_name, has_worked, error
-        self.is_red = error.is_about_code if error else not has_worked and _has_run_tests(capture)
+        self.is_red = bool(error and error.is_about_code)
+        if not (error or has_worked) and self.tool == "Bash":
+            self.is_red = runners.test_run(bash.output(capture)) is not None
         self.whole = whole(capture)
         self.command = one_line(self.whole, COMMAND_CHARS)
         self.only_looks = only_looks(self.command)
         self.words = words_of(capture)
-        self.added = _added(capture)
+        edit = versions.edit_of(capture)
+        self.added = edit.added if edit else ()
         self.programs = {step.program for step in steps_of(capture)}
         self.has_edited = has_worked and (
             self.tool in EDITORS or any(step.changed for step in steps_of(capture))
@@ -260,17 +263,16 @@ def _has_worked(capture: Capture) -> bool:
     return capture.event_name == "PostToolUse" or bash.is_cut_short(steps_of(capture), code)
 
 
-def _has_run_tests(capture: Capture) -> bool:
-    return capture.tool_name == "Bash" and runners.test_run(bash.output(capture)) is not None
-
-
 def error_of(capture: Capture) -> Error | None:
     """Return how a call failed; None where it did not, and where it says nothing."""
     has_failed = capture.event_name == "PostToolUseFailure"
     if capture.tool_name != "Bash":
         is_here = has_failed and capture.tool_name not in _OUTSIDE | EDITORS
-        line = _first_line(fields.text(capture.payload, "error")) if is_here else ""
-        return _error(line, capture, is_look=capture.tool_name in LOOKING)
+        told = fields.text(capture.payload, "error") if is_here else ""
+        bare = told.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
+        return _error(
+            next(iter(bare.splitlines()), "").strip(), capture, is_look=capture.tool_name in LOOKING
+        )
     command = fields.argument(capture, "command")
     steps = shell.steps(command)
     code, output = exit_code(bash.output(capture))
@@ -310,9 +312,8 @@ def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
     says = _POSITION.sub("", _SHELL.sub("", line))
     signature = without_numbers(says) if is_look else _signature(_without_operands(says, capture))
     if capture.tool_name in LOOKING:
-        looked_at = next(
-            (in_line(capture, path) for name in _PATHS if (path := fields.argument(capture, name))), ""
-        )
+        given = (fields.argument(capture, name) for name in _PATHS)
+        looked_at = in_line(capture, next(filter(None, given), ""))
         found = _PATH.search(says)
         signature = f"{capture.tool_name} {looked_at or (found[0] if found else '')}: {_PATH.sub('…', says)}"
     return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_WORDS else None
@@ -330,24 +331,8 @@ def _signature(says: str) -> str:
     return without_numbers(_PATH.sub("…", says))
 
 
-def _first_line(text: str) -> str:
-    bare = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
-    return next((line.strip() for line in bare.splitlines() if line.strip()), "")
-
-
-def _added(capture: Capture) -> tuple[str, ...]:
-    """Return the lines that an edit put in."""
-    edit = versions.edit_of(capture)
-    return edit.added if edit else ()
-
-
 def _naming(rule: str, added: Sequence[str]) -> str:
-    """Return the first line with a rule's name, "" for none."""
+    """Return the first line with a rule's name, of code only the comment that names it; "" for none."""
     line = next((line for line in added if rule in line), "")
-    return one_line(_comment(line, rule), COMMAND_CHARS) if line else ""
-
-
-def _comment(line: str, rule: str) -> str:
-    """Return the comment of a line of code that names a rule, else the line."""
-    marks = [match.start() for match in _MARK.finditer(line, 0, line.index(rule))]
-    return line[max(marks, default=0) :].strip()
+    marks = [match.start() for match in _MARK.finditer(line, 0, max(0, line.find(rule)))]
+    return one_line(line[max(marks, default=0) :], COMMAND_CHARS)

@@ -5,11 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import takewhile
 from typing import Any, Protocol
 
 from claude_mem_lite.distill.calls import only_looks, shape
 from claude_mem_lite.distill.failing import VERSIONING, is_prepared
+from claude_mem_lite.distill.local.hunks import same_start
 from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
@@ -89,9 +89,8 @@ class Finding:
     @property
     def is_slip(self) -> bool:
         """Whether the call only looked for something, or meant a folder from which the shell had gone."""
-        return only_looks(self.command) or (
-            self.command.startswith("cd ") and bool(_BY_CD.search(self.error))
-        )
+        by_cd = self.command.startswith("cd ") and _BY_CD.search(self.error) is not None
+        return by_cd or only_looks(self.command)
 
     @property
     def in_general(self) -> "Finding":
@@ -111,9 +110,8 @@ class Finding:
             was_there = ", where the shell stood already" if before.startswith("cd ") else ""
             works = f"the same without {_in_backticks(before, _WORKS_CHARS)}{was_there}"
         elif is_prepared(self.command, self.works):
-            works = (
-                f"the same after {_in_backticks(self.works[: -len(self.command) - len(_AND)], _CURE_CHARS)}"
-            )
+            first = self.works.removesuffix(f"{_AND}{self.command}")
+            works = f"the same after {_in_backticks(first, _CURE_CHARS)}"
         elif self.works.startswith(f"{self.command} -"):
             works = f"the same with {_in_backticks(self.works[len(self.command) :].strip(), _CURE_CHARS)}"
         worked = f" What worked: {works}" if self.works else ""
@@ -319,7 +317,7 @@ def rules_told(found: Sequence[Finding]) -> str:
 def _apart(command: str, works: str) -> tuple[str, str]:
     """Return two calls that are too long to be told, without most of the words with which both begin."""
     mine, its = command.split(), works.split()
-    same = sum(1 for _ in takewhile(lambda words: words[0] == words[1], zip(mine, its, strict=False)))
+    same = same_start(mine, its)
     if same <= 2 * _KEPT or (len(command) <= _CALL_CHARS and len(works) <= _CURE_CHARS):
         return command, works
     mine, its = ([*words[:_KEPT], "…", *words[same - _KEPT :]] for words in (mine, its))

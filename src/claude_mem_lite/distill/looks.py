@@ -2,7 +2,7 @@
 
 import os.path
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from claude_mem_lite import repository
@@ -53,7 +53,8 @@ def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> Non
     merged = merges(repository.commits(tree)) if stating else {}
     pulls: dict[str, set[str]] = {}
     for row, state in stating:
-        pulls.setdefault(row.branch, {row.branch}).update(_pull_in(said.says) for said in state.thread)
+        numbers = (f"#{pull[1]}" for said in state.thread if (pull := _PULL.search(said.says)))
+        pulls.setdefault(row.branch, {row.branch}).update(numbers)
     by_command = {row.branch: row.last_event_at for row, state in stating[::-1] if state.is_merged}
     for row, state in stating:
         ended = inbox.unix_time(row.last_event_at)
@@ -63,9 +64,8 @@ def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> Non
         if merge:
             title = quoted(one_line(redact(merge.title), _TITLE_CHARS))
             as_what = ": ".join(filter(None, [merge.pull, title]))
-            queries.save_summary(
-                row.id, row.summary or "", state={**row.state, "is_merged": True, "merged_as": as_what}
-            )
+            state_now = {**row.state, "is_merged": True, "merged_as": as_what}
+            queries.save_summary(row.id, row.summary or "", state=state_now)
 
 
 def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session, State]]) -> None:
@@ -84,19 +84,15 @@ def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session
     if found is None:
         return
     held, moved = in_code(tokens, names - code)
-    held |= found | _paths(tree, {name for name in code if "/" in name})
+    paths = {name for name in code if "/" in name}
+    folders = repository.tracked_folders(tree) if paths else frozenset()
+    held |= found | {path for path in paths if path in folders or os.path.isfile(os.path.join(tree, path))}
     gone = {name: moved.get(name, "") for name in known if name not in held}
     # What is remembered is redacted, this comes from a file.
     gone = {name: new if redact(new) == new else "" for name, new in gone.items()}
     with memory_database.atomic():
         retired.set_gone(project_dir, gone, of=known)
         retired.remember(project_dir, [stated[name] for name in stated.keys() & held])
-
-
-def _paths(tree: str, names: Collection[str]) -> set[str]:
-    """Return which names are paths of files in a work tree, or of folders that git tracks."""
-    folders = repository.tracked_folders(tree) if names else frozenset()
-    return {name for name in names if name in folders or os.path.isfile(os.path.join(tree, name))}
 
 
 def _stated_names(stating: Sequence[tuple[Session, State]]) -> dict[str, dict[str, str]]:
@@ -133,12 +129,6 @@ def merges(commits: Iterable[tuple[float, str, str]]) -> dict[str, Merge]:
         for name in filter(None, match.group("branch", "pull")):
             found[name] = max(merge, found.get(name, merge))
     return found
-
-
-def _pull_in(text: str) -> str:
-    """Return the number of the pull request whose address a text has, as "#12"; "" for none."""
-    match = _PULL.search(text)
-    return f"#{match[1]}" if match else ""
 
 
 def _merge_of(names: Iterable[str], since: float, found: Mapping[str, Merge]) -> Merge | None:

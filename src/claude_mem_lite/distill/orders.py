@@ -5,10 +5,10 @@ A sign that ordinary outputs show too ("you must run") is an order only together
 """
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from claude_mem_lite.distill.disguises import reveal
-from claude_mem_lite.distill.suspicion import OVERRIDES, overrides_in_disguise, shows
+from claude_mem_lite.distill.suspicion import OVERRIDES, compiled, overrides_in_disguise, shows
 from claude_mem_lite.quoting import CLOSE, OPEN, parts, words_of
 
 LINE_END = " / "
@@ -99,7 +99,7 @@ _IMPERATIVE = (
 
 def fetches_and_runs(command: str) -> bool:
     """Tell whether a command runs what it gets from the net: `curl … | sh`."""
-    return _compiled(_RUN_FROM_NET).search(command) is not None
+    return compiled(_RUN_FROM_NET).search(command) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -127,15 +127,11 @@ def withhold(text: str, *, is_users: bool = False) -> tuple[str, str]:
     for is_apart, part in parts(text):
         for piece in [part] if is_apart else _SENTENCE_END.split(part):
             is_asked = is_users or (not is_apart and _ASKED.match(piece))
-            reason = (
-                "" if is_asked and piece[:1] != OPEN else next(filter(None, map(order, _lines(piece))), "")
-            )
-            if (
-                piece[:1] == "`"
-                and not is_users
-                and not "".join(told).endswith(_RAN)
-                and fetches_and_runs(piece)
-            ):
+            # The lines that a quotation puts on one have nothing to do with each other.
+            lines = () if is_asked and piece[:1] != OPEN else piece.strip(f"{OPEN}{CLOSE}` ").split(LINE_END)
+            reason = next(filter(None, map(order, lines)), "")
+            is_told = piece[:1] == "`" and not is_users and not "".join(told).endswith(_RAN)
+            if is_told and fetches_and_runs(piece):
                 reason = RUNS_FETCHED
             why = why or reason
             told.append(f"[withheld: {reason}]{' ' * piece[-1:].isspace()}" if reason else piece)
@@ -145,16 +141,11 @@ def withhold(text: str, *, is_users: bool = False) -> tuple[str, str]:
     return (line if _LETTER.search(_NO_WORDS.sub("", line)) else ""), why
 
 
-def _lines(piece: str) -> list[str]:
-    """Return the lines that a quotation puts on one, which have nothing to do with each other."""
-    return piece.strip(f"{OPEN}{CLOSE}` ").split(LINE_END)
-
-
 def _is_order(form: str) -> bool:
     """Tell whether what speaks in a text says enough: to the assistant or with authority anything to do."""
 
     def shown(pattern: str) -> bool:
-        return _compiled(pattern).search(form) is not None
+        return compiled(pattern).search(form) is not None
 
     if shown(_RUN_FROM_NET) and shown(_IMPERATIVE):
         return True
@@ -177,8 +168,3 @@ def _names(text: str) -> list[str]:
 def _spelled(name: re.Match[str]) -> str:
     words = words_of(name[0])
     return " ".join(words) if len(words) >= _FEWEST_WORDS else name[0]
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)

@@ -247,7 +247,7 @@ def _values(edit: Edit) -> list[Retired]:
     return [
         Retired(value, new.get(name, ""), beside=name)
         for name, value in old.items()
-        if (name in new and new[name] != value) or (name not in new and edit.is_plain and " " in value)
+        if (new[name] != value if name in new else edit.is_plain and " " in value)
     ]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -107,7 +107,7 @@ def _has_merged(rows: Sequence[Row]) -> bool:
     return last is not None and has_merged(last)
 
 
-def _stated(row: Row, question: str, commands: Container[str]) -> list[Said]:
+def _stated(row: Row, question: str, commands: set[str]) -> list[Said]:
     """Return what a row states, a prompt how things are to be; an answer stands under its question.
 
     A list of `commands` that a session ran says only that they were well.
@@ -117,15 +117,11 @@ def _stated(row: Row, question: str, commands: Container[str]) -> list[Said]:
     if row.tool_name != "Stop" and row.written_by == "local":
         return []
     told = [each for each in statements(without_reason(row.summary)[0]) if not says_nothing(each.says)]
-    found = [each for each in told if not _lists(commands, _CODE.findall(each.says))]
+    lists = [each for each in told if len(own := _CODE.findall(each.says)) > 1 and commands >= {*own}]
+    found = [each for each in told if each not in lists]
     heads = [found[0].head or question, *(each.head for each in found[1:])] if found else []
-    return [
-        Said(row.id, row.created_at, each.says, head=head) for each, head in zip(found, heads, strict=True)
-    ]
-
-
-def _lists(commands: Container[str], names: Sequence[str]) -> bool:
-    return len(names) > 1 and all(name in commands for name in names)
+    paired = zip(found, heads, strict=True)
+    return [Said(row.id, row.created_at, each.says, head=head) for each, head in paired]
 
 
 def _questions(rows: Sequence[Row]) -> dict[str, str]:
@@ -134,11 +130,8 @@ def _questions(rows: Sequence[Row]) -> dict[str, str]:
     for row in rows:
         if row.tool_name == "UserPromptSubmit":
             text = row.summary.strip()
-            asked = (
-                f"“{one_line(text, _QUESTION_CHARS)}”"
-                if text[-1:] in ASKS and len(text) <= _QUESTION_CHARS
-                else ""
-            )
+            is_short = text[-1:] in ASKS and len(text) <= _QUESTION_CHARS
+            asked = f"“{one_line(text, _QUESTION_CHARS)}”" if is_short else ""
         elif row.tool_name == "Stop":
             found[row.id], asked = asked, ""
     return found

@@ -327,7 +327,7 @@ def shows(reason: str, forms: Sequence[str]) -> bool:
     return any(
         not (is_negatable and _is_negated(form, found.start()))
         for form in forms
-        for found in _compiled(pattern).finditer(form)
+        for found in compiled(pattern).finditer(form)
     )
 
 
@@ -356,19 +356,20 @@ def _has_twins(text: str) -> bool:
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern compiled, once it is needed."""
     return re.compile(pattern)
 
 
 def _is_negated(text: str, place: int) -> bool:
     before = text[max(0, place - _BEFORE) : place]
     negation = None
-    for negation in _compiled(_NEGATION).finditer(before):  # noqa: B007 - the last one
+    for negation in compiled(_NEGATION).finditer(before):  # noqa: B007 - the last one
         pass
     return not (
         negation is None
-        or _compiled(_DOUBLE_NEGATION).search(before[negation.start() :])
-        or _compiled(_SPURRED).search(before[: negation.start()])
+        or compiled(_DOUBLE_NEGATION).search(before[negation.start() :])
+        or compiled(_SPURRED).search(before[: negation.start()])
     )
 
 
