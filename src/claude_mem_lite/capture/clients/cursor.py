@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 
-from claude_mem_lite.capture.clients import patches
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -60,6 +58,8 @@ def _answered(event: dict[str, Any], output: Any) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError):
         answer = output
     if event.get("tool_name") == "Bash" and isinstance(answer, dict):
+        from claude_mem_lite.capture.clients import patches
+
         told = answer.get("stdout", answer.get("output"))
         return patches.command(event.get("tool_input"), told, answer.get("exitCode"))
     return {"tool_response": answer}
