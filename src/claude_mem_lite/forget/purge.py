@@ -26,7 +26,6 @@ from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.search.vectors import VectorsError
 from claude_mem_lite.storage import embeddings, queries, team
-from claude_mem_lite.storage.models import Observation
 from claude_mem_lite.upkeep.backup import staging
 
 log = logging.getLogger(__name__)
@@ -60,7 +59,7 @@ class Forgotten:
 def forgettable(wanted: Wanted) -> Forgotten:
     """Return what `forget` would take out."""
     marked = mark(wanted)
-    lines = traces.count_lines(wanted, marked.ids)
+    lines = traces.clear_lines(wanted, marked.ids, dry_run=True)
     return _counted(marked, lines, len(traces.spooled(wanted, marked.ids)), len(_shared(wanted)))
 
 
@@ -120,7 +119,8 @@ def _quotes(marked: Marked) -> dict[str, dict[str, str | None]]:
     found: dict[str, dict[str, str | None]] = {}
     for session_id in marked.retell:
         rows = queries.observations_of(session_id)
-        asked = {_asked(row) for row in rows if row.tool_name == _PROMPT and row.id in marked.observations}
+        gone = [row for row in rows if row.tool_name == _PROMPT and row.id in marked.observations]
+        asked = {conversation.asked(prompt.summary).rstrip("…") for prompt in gone}
         for row in rows:
             if row.id in marked.observations:
                 continue
@@ -130,11 +130,6 @@ def _quotes(marked: Marked) -> dict[str, dict[str, str | None]]:
             if words != before:
                 found[row.id] = words
     return found
-
-
-def _asked(prompt: Observation) -> str:
-    said = conversation.asked(prompt.summary)
-    return said.rstrip("…")
 
 
 def _without(text: str | None, quotes: set[str]) -> str | None:

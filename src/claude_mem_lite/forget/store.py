@@ -21,7 +21,6 @@ from claude_mem_lite.storage.projects import MOVED
 
 _TIMES = "times forgotten"
 _PURGING = "forgetting"  # the state that says that rows are deleted whose bytes may still be there
-_NOTES = {"sessions": ("upgrade_note",), "observations": ("upgrade_note",)}
 
 
 def note() -> None:
@@ -50,7 +49,12 @@ def clear_memory(marked: Marked, wanted: Wanted) -> None:
     Belongs into a transaction (see `transaction`).
     """
     _scrub(marked, wanted)
-    _set_gone(marked)
+    # The raw event of an observation that stays is no longer kept: nobody is to wait for it.
+    for event_id in marked.events - marked.observations:
+        memory_database.execute_sql(
+            "UPDATE observations SET upgrade = 'gone', batch = NULL WHERE id = ? AND written_by = 'local'",
+            (event_id,),
+        )
     gone: tuple[tuple[str, str, Collection[Any]], ...] = (  # children before their parents
         ("observations", "id", marked.observations), ("sessions", "id", marked.sessions),
         ("learnings", "id", marked.learnings), ("function_map", "id", marked.functions),
@@ -134,9 +138,10 @@ def _scrub(marked: Marked, wanted: Wanted) -> None:
         if row["session_id"] in marked.sessions or wanted.holds(row["session_id"]):
             changed["session_id"] = None
         _set("event_log", row["pk"], **changed)
-    for table, columns in _NOTES.items():
-        for row in list(rows(table, "pk", *columns)) if wanted.text else []:
-            _set(table, row["pk"], **{name: None for name in columns if wanted.holds(row[name])})
+    for table in ("sessions", "observations") if wanted.text else ():
+        for row in list(rows(table, "pk", "upgrade_note")):
+            if wanted.holds(row["upgrade_note"]):
+                _set(table, row["pk"], upgrade_note=None)
     _scrub_states(wanted, gone)
 
 
@@ -169,15 +174,6 @@ def _scrub_states(wanted: Wanted, gone: frozenset[str]) -> None:
         value = _without(state.value, lambda each: each in gone or wanted.holds(each))
         if value != state.value:
             State.update(value=value).where(State.name == state.name).execute()
-
-
-def _set_gone(marked: Marked) -> None:
-    """Note of observations that stay that their raw event is no longer kept, so that nobody waits for it."""
-    for event_id in marked.events - marked.observations:
-        memory_database.execute_sql(
-            "UPDATE observations SET upgrade = 'gone', batch = NULL WHERE id = ? AND written_by = 'local'",
-            (event_id,),
-        )
 
 
 def _without(value: Any, is_gone: Callable[[str], bool]) -> Any:

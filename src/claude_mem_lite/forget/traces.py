@@ -16,26 +16,21 @@ def spooled(wanted: Wanted, gone: frozenset[str]) -> list[str]:
     return [path for path in spool.files() if os.path.isfile(path) and _is_spooled_of(path, wanted, gone)]
 
 
-def count_lines(wanted: Wanted, gone: frozenset[str]) -> int:
-    """Return how many lines of the logs `clear_lines` would take out."""
-    is_of = _line_test(wanted, gone)
-    return sum(is_of(line) for path in _files(config.log_dir()) for line in _lines(path))
-
-
-def clear_lines(wanted: Wanted, gone: frozenset[str]) -> int:
+def clear_lines(wanted: Wanted, gone: frozenset[str], *, dry_run: bool = False) -> int:
     """Take out the lines of the logs that are wanted, or name one of the ids that go; return how many.
 
-    A file is written in place, because supervisord, which goes on, has some of them open.
+    A file is written in place, because supervisord, which goes on, has some of them open. With `dry_run` none
+    is written.
     """
     is_of, cleared = _line_test(wanted, gone), 0
     for path in _files(config.log_dir()):
         lines = list(_lines(path))
         kept = [line for line in lines if not is_of(line)]
-        if len(kept) < len(lines):
+        cleared += len(lines) - len(kept)
+        if len(kept) < len(lines) and not dry_run:
             with open(path, "r+b") as file:
                 file.write("".join(kept).encode("utf-8", "surrogateescape"))
                 file.truncate()
-            cleared += len(lines) - len(kept)
     return cleared
 
 

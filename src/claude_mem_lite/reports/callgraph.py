@@ -129,9 +129,8 @@ def _ordered(layers: Mapping[int, int], chains: Mapping[Edge, Sequence[int]]) ->
     beside = _neighbours(chains.values())
     best, fewest = [list(column) for column in columns], _crossings(columns, links)
     for sweep in range(_SWEEPS):
-        numbers = range(len(columns))
         step = 1 if sweep % 2 == 0 else -1  # to the right, then to the left
-        for number in list(numbers)[::step][1:]:
+        for number in range(len(columns))[::step][1:]:
             _sort(columns[number], columns[number - step], beside)
         crossings = _crossings(columns, links)
         if crossings < fewest:

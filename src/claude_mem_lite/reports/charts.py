@@ -229,7 +229,7 @@ def _step(highest: float) -> float:
     return next(power * times for times in (1, 2, 5, 10) if power * times * 4 >= highest * 0.999)
 
 
-def bars(said: str, rows: Sequence[tuple[str, int]], class_: str) -> Element:
+def bars(said: str, rows: Sequence[tuple[str, int]]) -> Element:
     """Return a bar for each name, with its number."""
     most = max((number for _, number in rows), default=1) or 1
     left, width = 190, 420
@@ -240,7 +240,7 @@ def bars(said: str, rows: Sequence[tuple[str, int]], class_: str) -> Element:
         cut = name if len(name) <= _BAR_NAME_CHARS else "…" + name[1 - _BAR_NAME_CHARS :]
         drawn += [
             element("text", cut, x=left - 8, y=top + 14, class_="label", text_anchor="end"),
-            element("rect", x=left, y=top + 4, width=long, height=13, rx=2, class_=class_),
+            element("rect", x=left, y=top + 4, width=long, height=13, rx=2, class_="k1"),
             element("text", f"{number:,}", x=left + long + 6, y=top + 14, class_="tick"),
         ]
     return _svg(said, len(rows) * 22 + 2, drawn, width=width, class_="chart small")

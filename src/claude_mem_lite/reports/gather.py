@@ -41,39 +41,31 @@ def gather(  # noqa: PLR0913  (what is told, and of what)
     if session_id is None:
         period = Period(_midnight(now, days - 1, zone), made_at, project_dir)
     with facts.snapshot():
-        return _report(
-            period, made_at, zone, most_learnings=most_learnings, daily_budget_usd=daily_budget_usd
+        rows, calls = store.sessions(period), store.calls(period)
+        functions = store.changed_functions(period)
+        sessions = tuple(_sessions(period, rows, functions, calls, zone))
+        changed = _changed(rows, functions)
+        counted = Counter(change for places in changed.values() for change in places.values())
+        by_day, tools = _activity(period, zone)
+        captured, kept = store.tokens(period)
+        spans = [(each.started[:10], each.ended[:10]) for each in sessions] if period.session_id else []
+        return model.Report(
+            made_at=made_at,
+            dates=spans[0] if spans else (_minute(period.since, zone)[:10], _minute(made_at, zone)[:10]),
+            project_dir=None if period.project_dir is None else plain(period.project_dir),
+            session_id=None if period.session_id is None else plain(period.session_id),
+            sessions=sessions,
+            observations=sum(tools.values()),
+            tokens_captured=captured,
+            tokens_kept=kept,
+            days=by_day,
+            tools=dict(tools.most_common()),
+            functions={change: counted[change] for change in model.CHANGES},
+            files=_files(sessions, of_all=period.project_dir is None and period.session_id is None),
+            learnings=_learnings(period, most=most_learnings),
+            costs=_costs(calls, daily_budget_usd, is_of_session=period.session_id is not None),
+            graphs=tuple(_graph(project, places) for project, places in changed.items() if places),
         )
-
-
-def _report(
-    period: Period, made_at: str, zone: dt.tzinfo | None, *, most_learnings: int, daily_budget_usd: float
-) -> model.Report:
-    rows, calls = store.sessions(period), store.calls(period)
-    functions = store.changed_functions(period)
-    sessions = tuple(_sessions(period, rows, functions, calls, zone))
-    changed = _changed(rows, functions)
-    counted = Counter(change for places in changed.values() for change in places.values())
-    by_day, tools = _activity(period, zone)
-    captured, kept = store.tokens(period)
-    spans = [(each.started[:10], each.ended[:10]) for each in sessions] if period.session_id else []
-    return model.Report(
-        made_at=made_at,
-        dates=spans[0] if spans else (_minute(period.since, zone)[:10], _minute(made_at, zone)[:10]),
-        project_dir=None if period.project_dir is None else plain(period.project_dir),
-        session_id=None if period.session_id is None else plain(period.session_id),
-        sessions=sessions,
-        observations=sum(tools.values()),
-        tokens_captured=captured,
-        tokens_kept=kept,
-        days=by_day,
-        tools=dict(tools.most_common()),
-        functions={change: counted[change] for change in model.CHANGES},
-        files=_files(sessions, of_all=period.project_dir is None and period.session_id is None),
-        learnings=_learnings(period, most=most_learnings),
-        costs=_costs(calls, daily_budget_usd, is_of_session=period.session_id is not None),
-        graphs=tuple(_graph(project, places) for project, places in changed.items() if places),
-    )
 
 
 def plain(text: str) -> str:

@@ -165,11 +165,6 @@ class Report:
     costs: Costs
     graphs: tuple[Graph, ...]
 
-    @property
-    def decisions(self) -> int:
-        """How many decisions the sessions have noted."""
-        return sum(len(session.decisions) for session in self.sessions)
-
     def as_json(self) -> dict[str, Any]:
         """Return all of it in JSON's types."""
         return dataclasses.asdict(self)

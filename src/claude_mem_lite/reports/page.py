@@ -153,11 +153,11 @@ def _activity(report: Report) -> Element | None:
     tools = sorted(report.tools.items(), key=lambda each: (-each[1], each[0]))
     rest = sum(number for _, number in tools[_MOST_TOOLS:])
     shown = [(one_line(name, 40) or "no tool", number) for name, number in tools[:_MOST_TOOLS]]
-    by_tool = charts.bars("Observations by tool or event", shown + ([("others", rest)] if rest else []), "k1")
+    by_tool = charts.bars("Observations by tool or event", shown + ([("others", rest)] if rest else []))
     pairs = [figure(by_tool, "By tool or event")]
     if report.files:
         busiest = [(one_line(file.path, 200), file.edits) for file in report.files[:_MOST_TOOLS]]
-        pairs.append(figure(charts.bars("Edits by file", busiest, "k1"), "Files edited most"))
+        pairs.append(figure(charts.bars("Edits by file", busiest), "Files edited most"))
     saved = f"{report.tokens_captured:,} tokens were captured and {report.tokens_kept:,} kept."
     return section(
         "activity", "Observations", figures, element("div", pairs, class_="pair"), element("p", saved)

@@ -4,7 +4,7 @@ import datetime as dt
 import os
 from collections.abc import Sequence
 
-from claude_mem_lite.reports.model import Function, Learning, Report, Session
+from claude_mem_lite.reports.model import CHANGES, Function, Learning, Report, Session
 from claude_mem_lite.text import count
 
 ID_CHARS = 8
@@ -55,27 +55,23 @@ def usd(amount: float) -> str:
 
 def headline(report: Report) -> list[tuple[str, str]]:
     """Return the numbers that come first, each with what it counts."""
-    functions = sum(report.functions.values())
+    learned = report.learnings
     numbers = [
-        (len(report.sessions), "session"),
-        (report.observations, "observation"),
-        (functions, "function changed"),
-        (len(report.files), "file edited"),
-        (report.decisions, "decision"),
-        (report.learnings.new, "new learning"),
+        (len(report.sessions), "session", ""),
+        (report.observations, "observation", ""),
+        (sum(report.functions.values()), "function", " changed"),
+        (len(report.files), "file", " edited"),
+        (sum(len(session.decisions) for session in report.sessions), "decision", ""),
+        (learned.new, "new learning", "") if report.session_id is None else (learned.known, "learning", ""),
     ]
-    if report.session_id is not None:
-        numbers[-1] = (report.learnings.known, "learning")
-    told = [(f"{number:,}", _plural(number, noun)) for number, noun in numbers]
-    return [*told, (usd(report.costs.usd), "paid")]
+    told = [(count(number, noun).partition(" "), what) for number, noun, what in numbers]
+    return [*((number, noun + what) for (number, _, noun), what in told), (usd(report.costs.usd), "paid")]
 
 
 def changes(functions: Sequence[Function]) -> str:
     """Return how many functions were made, changed and taken out: "3 new, 1 deleted"."""
     kinds = [each.change for each in functions]
-    return ", ".join(
-        f"{kinds.count(kind)} {kind}" for kind in ("new", "modified", "deleted") if kind in kinds
-    )
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in CHANGES if kind in kinds)
 
 
 def evidence(learning: Learning) -> str:
@@ -90,10 +86,3 @@ def evidence(learning: Learning) -> str:
 def left_out(number: int, shown: int) -> str:
     """Return "and 3 more" for what is left out, "" for nothing."""
     return f"and {number - shown:,} more" if number > shown else ""
-
-
-def _plural(number: int, noun: str) -> str:
-    first, _, rest = noun.partition(" ")
-    if first == "new":
-        return count(number, noun).partition(" ")[2]
-    return f"{count(number, first).partition(' ')[2]}{f' {rest}' if rest else ''}"

@@ -92,7 +92,8 @@ def put_in_place(
     models.close_databases()
     with turns.run(), paused as late, contextlib.ExitStack() as holding:
         held = [(path, holding.enter_context(files.held(path))) for path in files.paths()]
-        kept = _kept_folder()
+        now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        kept = os.path.join(config.home(), f"{_REPLACED}{now}")
         try:
             for path, live in held:
                 _keep(path, live, kept)
@@ -120,11 +121,6 @@ def older_copies() -> list[str]:
     """Return the folders with what was there before a restore."""
     home = config.home()
     return [os.path.join(home, name) for name in sorted(os.listdir(home)) if name.startswith(_REPLACED)]
-
-
-def _kept_folder() -> str:
-    now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    return os.path.join(config.home(), f"{_REPLACED}{now}")
 
 
 def _keep(path: str, live: sqlite3.Connection | None, kept: str) -> None:
