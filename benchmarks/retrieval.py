@@ -30,7 +30,7 @@ from rich.progress import track
 from rich.table import Table
 
 from claude_mem_lite.evals import retrieval
-from claude_mem_lite.evals.pairs import difference
+from claude_mem_lite.evals.benchmark import difference
 from claude_mem_lite.evals.retrieval import DEPTH, METRICS, Row, Search, corpus, queries
 from claude_mem_lite.evals.temporary import temporary_memory
 from claude_mem_lite.search import embedder

@@ -18,7 +18,7 @@ from claude_mem_lite import settings, settings_file
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.claude import circuit_breaker, prompts, rewrite
 from claude_mem_lite.evals import automatic, judge, scores
-from claude_mem_lite.evals.pairs import difference
+from claude_mem_lite.evals.benchmark import difference
 from claude_mem_lite.evals.samples import Words
 from claude_mem_lite.evals.scores import Score
 from claude_mem_lite.storage import evals as eval_rows

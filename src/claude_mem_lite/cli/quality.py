@@ -244,7 +244,7 @@ def _show_benchmark(told: Mapping[str, Any], compared: Sequence[str]) -> None:
 
 
 def _said_of(by: Mapping[str, Any]) -> str:
-    from claude_mem_lite.evals.pairs import MIN_PAIRS
+    from claude_mem_lite.evals.benchmark import MIN_PAIRS
 
     if by["pairs"] < MIN_PAIRS:
         return "too few pairs to tell"

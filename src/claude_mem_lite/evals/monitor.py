@@ -26,13 +26,15 @@ def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
     `project_dir` None stands for all projects. Percentiles are in seconds and None of nothing.
     """
     since = inbox.utc_text(now - days * DAY_S)
+    costs = ledger.costs(by="day", since=since)
+    by_day = [{name: row[name] for name in ("day", "calls", "captures", "usd")} for row in costs]
     return {
         **_use_of_context(project_dir),
         "days": days,
         "queue": queue(since=since, now=now),
         "errors": errors(since=since),
         "recall": dict(zip(("in_time", "too_late"), eval_rows.recall_answers(since=since), strict=True)),
-        "cost": _cost(since=since),
+        "cost": {"usd": round(sum(row["usd"] for row in costs), 6), "by_day": by_day},
         "compression": _compression(since=since),
         "code_map": code_map(project_dir, now=now),
         "learnings": {
@@ -91,12 +93,6 @@ def trend(*, since: str) -> list[dict[str, Any]]:
     ]
 
 
-def _cost(*, since: str) -> dict[str, Any]:
-    rows = ledger.costs(by="day", since=since)
-    by_day = [{name: row[name] for name in ("day", "calls", "captures", "usd")} for row in rows]
-    return {"usd": round(sum(row["usd"] for row in rows), 6), "by_day": by_day}
-
-
 def _compression(*, since: str) -> dict[str, Any]:
     """Return size and form of the newest observations by writer, and what the words took."""
     rows, found = eval_rows.observations(since=since, limit=_NEWEST), dict[str, list[scores.Score]]()
@@ -136,7 +132,7 @@ def _share(some: int, of: int) -> float | None:
     return round(some / of, 4) if of else None
 
 
-def _use_of_context(project_dir: str | None = None) -> dict[str, Any]:
+def _use_of_context(project_dir: str | None) -> dict[str, Any]:
     """Return how many lines sessions were shown and used, by the way in which they were shown and in all.
 
     `project_dir` None stands for all projects. A line counts once a session and way. `sessions` are those

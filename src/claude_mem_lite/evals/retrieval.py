@@ -66,7 +66,10 @@ def evaluate(folder: str, advance: Callable[[int], object] = lambda _done: None)
     return {
         "rows": len(rows),
         "queries": len(asked),
-        "systems": {name: _rounded(result.summary()) for name, result in systems.items()},
+        "systems": {
+            name: {figure: round(value, 4) for figure, value in result.summary().items()}
+            for name, result in systems.items()
+        },
         "problem": problem,
     }
 
@@ -147,10 +150,6 @@ def score(ranked: list[str], relevant: list[str]) -> tuple[float, ...]:
     ideal = sum(1 / log2(place + 2) for place in range(min(DEPTH, len(right))))
     first = hits.index(True) + 1 if any(hits) else 0
     return gain / ideal, sum(hits[:5]) / len(right), sum(hits) / len(right), 1 / first if first else 0.0
-
-
-def _rounded(figures: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in figures.items()}
 
 
 def _id(where: str, row: Row) -> str:
