@@ -15,7 +15,7 @@ from support.transcripts_on_disk import SESSION, Lines, recorded
 from typer.testing import CliRunner
 
 from claude_mem_lite import settings as config_of
-from claude_mem_lite.cli import demo, moments, setup, terminal
+from claude_mem_lite.cli import demo, setup, terminal
 from claude_mem_lite.cli.app import app
 
 
@@ -141,7 +141,7 @@ def test_a_moment_fits(
 
     demo.show_next()
     following = capsys.readouterr().out.splitlines()
-    moments.show_moment("1  A question", "12 ms, 100 tokens", "You ask: " + "why " * 60, ["heron " * 99])
+    demo.show_moment("1  A question", "12 ms, 100 tokens", "You ask: " + "why " * 60, ["heron " * 99])
 
     lines = capsys.readouterr().out.splitlines()
     assert max(map(terminal.width, [*lines, *following])) <= columns

@@ -1,9 +1,15 @@
-"""demo: play four recorded sessions through the real hooks and services, in a temporary folder."""
+"""demo: play four recorded sessions through the real hooks and services, in a temporary folder.
+
+With --mine: show what the next session would be told, from the user's own transcripts.
+"""
+
+from __future__ import annotations
 
 import base64
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,19 +18,25 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import MofNCompleteColumn, Progress
 
+from claude_mem_lite import config
 from claude_mem_lite.cli import terminal
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.moments import lines_of, show_moment
 from claude_mem_lite.cli.output import progress_bar
-from claude_mem_lite.cli.terminal import say
+from claude_mem_lite.cli.terminal import say, style
+from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install
-from claude_mem_lite.text import estimate_tokens
+from claude_mem_lite.text import count, estimate_tokens
+
+if TYPE_CHECKING:
+    from claude_mem_lite.importers.importing import Plan
+    from claude_mem_lite.importers.sessions import Session
 
 HISTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_history")
 PROJECT = os.path.realpath("/home/dev/ledger")
@@ -32,6 +44,18 @@ QUESTION = "Why did Café from the bank's file not match?"
 DRAIN_TIMEOUT_S = 60.0
 # Dollars for a million tokens of input: Claude Sonnet's list price.
 PRICE_PER_MILLION = 3.0
+# So much of the newest sessions is read: half a minute.
+MOST_SESSIONS, MOST_BYTES = 12, 24_000_000
+# What of the block is shown, and at most so many lines of each section.
+_SECTIONS = (
+    ("Where the last session stopped", "Where the work stands", 3),
+    ("What you said holds", "Learned", 2),
+    ("What runs and fails here", "Fails here", 2),
+    ("What was found out before", "Earlier work", 3),
+)
+_LINES_TOLD = 3
+# A line of a block: its age and its id stand before what it tells.
+_LINE = re.compile(r" *- (?:\[[^\]]*\] )?(?:[0-9a-f]{8} )?(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +110,7 @@ def demo(
 ) -> None:
     """See it at work: recorded sessions become a memory, in a temporary folder, without a key or network."""
     if mine:
-        from claude_mem_lite.cli import demo_mine
-
-        demo_mine.show()
+        _show_mine()
         return
     from claude_mem_lite.services import supervise
 
@@ -244,3 +266,108 @@ def _temporary_home() -> Iterator[str]:
             shutil.rmtree(home, ignore_errors=True)
             os.environ.clear()
             os.environ.update(before)
+
+
+def show_moment(title: str, cost: str, happens: str, told: list[str]) -> None:
+    """Print one moment: a title with the cost at the right, what happens, and what Claude is told."""
+    most = terminal.columns()
+    gap = most - terminal.width(title) - terminal.width(cost)
+    say("")
+    if cost and gap > 1:
+        say(f"{style(title, 'bold')}{' ' * gap}{style(cost, 'dim')}")
+    else:
+        say(style(terminal.cut(title, most), "bold"))
+    if happens:
+        say(f"   {terminal.cut(happens, most - 3)}")
+    for each in told:
+        lines = list(terminal.wrapped(each, most - 5))
+        if len(lines) > _LINES_TOLD:
+            lines = [*lines[: _LINES_TOLD - 1], terminal.cut(f"{lines[_LINES_TOLD - 1]} …", most - 5)]
+            lines[-1] = lines[-1] if lines[-1].endswith("…") else f"{lines[-1]}…"
+        for line in lines:
+            say(f"   {style('│', 'good')} {line}")
+
+
+def lines_of(block: str, *sections: str) -> list[str]:
+    """Return the lines of a block, or of some of its sections, without their ids and ages.
+
+    A line with lines of its own below it is a title, and left out.
+    """
+    found, is_in = [], not sections
+    for line, below in pairwise([*block.splitlines(), ""]):
+        if line.startswith("## "):
+            is_in = not sections or line[3:].startswith(sections)
+        elif line.startswith("- ") and below.startswith("  - "):
+            continue
+        elif is_in and (match := _LINE.match(line)):
+            found.append(match[1])
+    return found
+
+
+def _show_mine() -> None:
+    """Import the newest sessions of this project into a temporary memory, and print what comes of it."""
+    from claude_mem_lite.cli.own_data import prepare
+    from claude_mem_lite.context import builder
+    from claude_mem_lite.evals.temporary import temporary_memory
+    from claude_mem_lite.importers.importing import Import
+    from claude_mem_lite.learnings import session as learnings
+    from claude_mem_lite.storage import projects
+
+    prepare()
+    found = _newest()
+    started = time.monotonic()
+    with temporary_memory(model="none"), progress_bar(quiet=False) as progress:
+        task = progress.add_task("reading", total=sum(each.size_bytes for each in found.sessions))
+        run = Import(found, now=time.time(), learn=learnings.learn, make_room=lambda: None)
+        for session in found.sessions:
+            run.take(session)
+            progress.advance(task, session.size_bytes)
+        run.finish()
+        last = found.sessions[-1]
+        project = projects.of(last.work_tree or last.project_dir)
+        block = builder.build(project, session_id="demo", now=time.time(), branch=last.branch)
+    _tell_mine(found, run.taken.tool_calls, block.text, block.tokens, time.monotonic() - started)
+
+
+def _newest() -> Plan:
+    """Return the newest sessions of the current project; of the one worked on last where it has none."""
+    from claude_mem_lite.importers import importing
+
+    folder = os.path.join(install.claude_dir(), "projects")
+    if not os.path.isdir(folder):
+        raise ClaudeMemError(
+            f"Claude Code has written no sessions yet: {folder} is no folder. Use it once, then try again"
+        )
+    found = importing.plan(folder, has_memory=False)
+    if not found.sessions:
+        raise ClaudeMemError(f"{folder} has no sessions of Claude Code yet. Use it once, then try again")
+    here = config.project_dir()
+    known = {each.project_dir for each in found.sessions}
+    project = here if here in known else found.sessions[-1].project_dir
+    taken: list[Session] = []
+    size_bytes = 0
+    for each in reversed([each for each in found.sessions if each.project_dir == project]):
+        size_bytes += each.size_bytes
+        if taken and (len(taken) == MOST_SESSIONS or size_bytes > MOST_BYTES):
+            break
+        taken.append(each)
+    found.sessions = taken[::-1]
+    return found
+
+
+def _tell_mine(found: Plan, calls: int, text: str, tokens: int, took_s: float) -> None:
+    project = printable(found.sessions[-1].project_dir)
+    most = terminal.columns()
+    say(style(terminal.cut(f"Your next session in {project} would know:", most), "bold"))
+    is_empty = True
+    for title, section, lines in _SECTIONS:
+        if told := [printable(line) for line in lines_of(text, section)][:lines]:
+            is_empty = False
+            show_moment(title, "", "", told)
+    if is_empty:
+        say("Nothing yet: these sessions say too little, or still run. Try again in two minutes.")
+    say("")
+    read = f"{count(len(found.sessions), 'session')} with {count(calls, 'tool call')} read in {took_s:.0f} s"
+    for line in terminal.wrapped(f"{read}; a start of {tokens:,} tokens; $0. Nothing is kept or sent.", most):
+        say(style(line, "dim"))
+    say("To have it from now on:  claude-mem install-hooks")
