@@ -18,7 +18,7 @@ from support.hooks import tool_event
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.cli.times import moment
+from claude_mem_lite.cli.options import moment
 from claude_mem_lite.search.vectors import Vectors
 from claude_mem_lite.settings import Retention
 from claude_mem_lite.storage import files, ledger, models, queries

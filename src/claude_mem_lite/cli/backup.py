@@ -42,9 +42,7 @@ def backup(
     path = os.path.abspath(os.path.expanduser(file)) if file else _named_by_time()
     with working("copying", quiet=as_json):
         manifest = upkeep.backup(path)
-    if as_json:
-        print_json({"file": path, "size_bytes": os.path.getsize(path), **manifest})
-    else:
+    if not print_json({"file": path, "size_bytes": os.path.getsize(path), **manifest}, as_json=as_json):
         said = f"{path}: {_told(manifest['counts'])}, {size(os.path.getsize(path))}."
         print_line(said)
 
@@ -70,9 +68,7 @@ def restore(
         with working("restoring", quiet=as_json):
             kept, problems = upkeep.put_in_place(folder, paused=supervise.paused())
         sync()
-    if as_json:
-        print_json({"restored": counts, "kept": kept, "problems": problems})
-    else:
+    if not print_json({"restored": counts, "kept": kept, "problems": problems}, as_json=as_json):
         was = f" What was there is in {kept}." if kept else ""
         print_line(f"Restored: {_told(counts)}.{was}")
         print_warnings(problems)

@@ -1,10 +1,9 @@
 """browse: browse the memory in a terminal view."""
 
-import os
 import sys
 
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.options import AllProjects, Project, exclusive
+from claude_mem_lite.cli.options import AllProjects, Project, exclusive, project_of
 from claude_mem_lite.cli.output import console, open_memory
 from claude_mem_lite.errors import ClaudeMemError
 
@@ -15,8 +14,6 @@ def browse(*, project: Project = "", all_projects: AllProjects = False) -> None:
 
     The keys are shown at the bottom. Needs the extra [bold]browse[/bold] and a terminal.
     """
-    from claude_mem_lite.storage import projects
-
     exclusive(project=project, all_projects=all_projects)
     try:
         from claude_mem_lite.cli.browser import Browser
@@ -28,4 +25,4 @@ def browse(*, project: Project = "", all_projects: AllProjects = False) -> None:
     open_memory(read_only=True)
     if not (sys.stdin.isatty() and console.is_terminal):
         raise ClaudeMemError("browse needs a terminal; claude-mem search and report print to a pipe")
-    Browser(None if all_projects else projects.of(os.path.expanduser(project))).run()
+    Browser(None if all_projects else project_of(project)).run()

@@ -120,11 +120,10 @@ def _wanted(entry: Entry) -> Any:
 
 
 def _found(view: View, project_dir: str | None, words: str) -> list[Entry]:
-    asked = {"q": words, "limit": str(_MOST_FOUND), "type": _KINDS[view]}
-    scope = {"project": project_dir or "", "since": "", "until": "", "file": "", "session": "", "tool": ""}
+    asked = {"q": words, "limit": str(_MOST_FOUND), "type": _KINDS[view], "project": project_dir or ""}
     return [
         _entry(view, hit["id"], hit["created_at"], hit["text"] if view == "learnings" else hit["title"])
-        for hit in find(asked, scope)["results"]
+        for hit in find(asked)["results"]
     ]
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from rich.text import Text
 from textual import on, work
@@ -30,8 +30,8 @@ class Confirm(ModalScreen[bool]):
     """Ask whether to go on; only `y` does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("y", "answer(True)", "yes"),
-        ("n,escape", "answer(False)", "no"),
+        ("y", "dismiss(True)", "yes"),
+        ("n,escape", "dismiss(False)", "no"),
     ]
 
     def __init__(self, question: str) -> None:
@@ -44,15 +44,11 @@ class Confirm(ModalScreen[bool]):
             yield Static(Text(self.question), id="question")
             yield Static(Text("y: forget for good    n: keep"))
 
-    def action_answer(self, answer: bool) -> None:  # noqa: FBT001  (Textual calls it)
-        """Close with an answer."""
-        self.dismiss(answer)
-
 
 class Edit(ModalScreen[str]):
     """Change one line of text; the answer is "" when nothing is to be changed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel", "leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss('')", "leave")]
 
     def __init__(self, words: str) -> None:
         super().__init__()
@@ -68,10 +64,6 @@ class Edit(ModalScreen[str]):
         """Close with the text, if it is another."""
         event.stop()
         self.dismiss("" if event.value == self.words else event.value)
-
-    def action_cancel(self) -> None:
-        """Close without a change."""
-        self.dismiss("")
 
 
 class Browser(App[None]):
@@ -156,10 +148,6 @@ class Browser(App[None]):
         if event.input.screen is self.rows_screen:
             self.list_rows(_TYPING_S)
 
-    @on(Input.Submitted, "#words")
-    def _submitted(self) -> None:
-        self.action_rows()
-
     @on(Tabs.TabActivated)
     def _turned(self) -> None:
         self.list_rows()
@@ -167,10 +155,6 @@ class Browser(App[None]):
     @on(DataTable.RowHighlighted)
     def _highlighted(self) -> None:
         self.tell()
-
-    @on(DataTable.RowSelected)
-    def _selected(self) -> None:
-        self.action_why()
 
     @work(exclusive=True, group="rows")
     async def list_rows(self, after_s: float = 0.0) -> None:
@@ -211,6 +195,7 @@ class Browser(App[None]):
         """Go to the search."""
         self.rows_screen.query_one("#words").focus()
 
+    @on(Input.Submitted, "#words")
     def action_rows(self) -> None:
         """Go to the list."""
         self.rows_screen.query_one(DataTable).focus()
@@ -219,6 +204,7 @@ class Browser(App[None]):
         """Open a tab."""
         self.rows_screen.query_one(Tabs).active = view
 
+    @on(DataTable.RowSelected)
     def action_why(self) -> None:
         """Go to the story of a row, or open a project."""
         entry = self.entry
@@ -264,7 +250,6 @@ class Browser(App[None]):
         except ClaudeMemError as error:
             self._say(str(error))
 
-    def _say(self, message: str, *, severity: str = "warning") -> None:
+    def _say(self, message: str, *, severity: Literal["information", "warning"] = "warning") -> None:
         """Show a message for a moment."""
-        self.notify(printable(message), severity="warning" if severity == "warning" else "information",
-                    markup=False)  # fmt: skip
+        self.notify(printable(message), severity=severity, markup=False)

@@ -60,9 +60,7 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
         if retry_errors:
             run.reconsider(ids)
         found |= run.batch(ids) if batch else run.now(ids, sessions)
-    if as_json:
-        print_json(found)
-    elif "written" in found:
+    if not print_json(found, as_json=as_json) and "written" in found:
         _show_result(found)
     if found.get("stopped"):
         raise typer.Exit(1)
@@ -84,8 +82,7 @@ def cost(
         since = inbox.utc_text((dt.datetime.now(dt.UTC) - dt.timedelta(days=days)).timestamp())
         rows = ledger.costs(by=by, since=since)
     total = round(sum(row["usd"] for row in rows), 6)
-    if as_json:
-        print_json({"by": by, "days": days, "usd": total, "rows": rows})
+    if print_json({"by": by, "days": days, "usd": total, "rows": rows}, as_json=as_json):
         return
     if not rows:
         console.print(f"No call in the last {days} days.")

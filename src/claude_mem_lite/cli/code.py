@@ -12,17 +12,14 @@ from rich.text import Text
 
 from claude_mem_lite import config
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.options import AsJson, Project, Quiet
+from claude_mem_lite.cli.options import AsJson, Project, Quiet, project_of
 from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, working
-from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.cli.text import ID_CHARS, age, printable
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from claude_mem_lite.codemap.resolution import Edge
-
-_ID_CHARS = 8
 _MOST_TOLD = 12  # overriding methods, and unresolved calls
 _COLOURS = {"new": "green", "modified": "yellow", "deleted": "red"}
 
@@ -52,7 +49,7 @@ def map_project(
     if not os.path.isdir(folder):
         raise ClaudeMemError(f"{path}: no such folder")
     if edges:
-        _print_edges(_edges_below(folder, quiet=quiet), as_json=as_json)
+        _print_edges(folder, as_json=as_json, quiet=quiet)
         return
     project = config.place(folder)[1]
     if project in {"/", os.path.expanduser("~")} and not os.path.exists(os.path.join(project, ".git")):
@@ -63,8 +60,8 @@ def map_project(
     _print_scan(_scan(project, quiet=quiet or as_json), as_json=as_json, quiet=quiet)
 
 
-def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:
-    """Return the sure calls of functions by functions: who makes an instance calls the class's `__init__`."""
+def _print_edges(folder: str, *, as_json: bool, quiet: bool) -> None:
+    """Print the sure calls of functions by functions: who makes an instance calls the class's `__init__`."""
     from claude_mem_lite.codemap import sources
     from claude_mem_lite.codemap.confidence import STRONG
     from claude_mem_lite.codemap.project import Project, no_collection
@@ -74,16 +71,11 @@ def _edges_below(folder: str, *, quiet: bool) -> list[Edge]:
         for path in _track(quiet=quiet)(list(sources.source_files(folder))):
             project.scan([path])
         edges = project.edges(guesses=False)
-    return [edge for edge in edges if edge.confidence >= STRONG and not edge.is_class]
-
-
-def _print_edges(edges: Iterable[Edge], *, as_json: bool) -> None:
     calls: dict[str, list[str]] = {}
     for edge in edges:
-        calls.setdefault(edge.caller, []).append(edge.callee)
-    if as_json:
-        print_json({caller: sorted(calls[caller]) for caller in sorted(calls)})
-    else:
+        if edge.confidence >= STRONG and not edge.is_class:
+            calls.setdefault(edge.caller, []).append(edge.callee)
+    if not print_json({caller: sorted(calls[caller]) for caller in sorted(calls)}, as_json=as_json):
         for caller in sorted(calls):
             line = f"{caller} → {', '.join(sorted(calls[caller]))}"
             print_line(printable(line))
@@ -115,8 +107,7 @@ def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
 
 
 def _print_scan(scan: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
-    if as_json:
-        print_json(scan)
+    if print_json(scan, as_json=as_json):
         return
     for path, error in scan["errors"].items():
         errors.print(Text(printable(f"{path}: {error}"), style="yellow"))
@@ -137,16 +128,14 @@ def history(name: Name, *, project: Project = "", as_json: AsJson = False) -> No
 
     project_dir, now = _open(project), time.time()
     found = answers.history(project_dir, name)
-    if as_json:
-        print_json(found)
-    for function in found if not as_json else ():
+    for function in () if print_json(found, as_json=as_json) else found:
         _print_head(function)
         _print_rows(
             [
                 (age(change["at"], now), "dim"),
                 (change["change_type"], _COLOURS.get(change["change_type"], "")),
-                ((change["observation_id"] or "")[:_ID_CHARS], "yellow"),
-                (change["title"] or f"in session {change['session_id'][:_ID_CHARS]}", ""),
+                ((change["observation_id"] or "")[:ID_CHARS], "yellow"),
+                (change["title"] or f"in session {change['session_id'][:ID_CHARS]}", ""),
             ]
             for change in function["history"]
         )
@@ -170,9 +159,8 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
 
     project_dir = _open(project)
     found = answers.calls(project_dir, name, side=side)
-    if as_json:
-        print_json(found)
-    for function in found if not as_json else ():
+    shown = () if print_json(found, as_json=as_json) else found
+    for function in shown:
         _print_head(function)
         _print_rows(
             [
@@ -185,7 +173,7 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
             for edge in function["edges"]
         )
         _print_doubts(function)
-    if any(function["is_stale"] for function in found) and not as_json:
+    if any(function["is_stale"] for function in shown):
         told = (
             "files have changed since calls were resolved; a session does that in a while, claude-mem map now"
         )
@@ -236,17 +224,18 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
     if output:
         with open(output, "w", encoding="utf-8") as target:
             target.write(text)
-    if as_json:
-        print_json({"project": project_dir, "files": files, "mermaid": text, "written_to": output})
-    elif not output:
+    if (
+        not print_json(
+            {"project": project_dir, "files": files, "mermaid": text, "written_to": output}, as_json=as_json
+        )
+        and not output
+    ):
         typer.echo(text, nl=False)
 
 
 def _open(project: str) -> str:
-    from claude_mem_lite.storage import projects
-
     open_memory(read_only=True)
-    return projects.of(os.path.expanduser(project))
+    return project_of(project)
 
 
 def _print_head(function: dict[str, Any]) -> None:

@@ -13,15 +13,14 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import clients
 from claude_mem_lite.cli import hits
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.options import AsJson, Project, exclusive
+from claude_mem_lite.cli.options import AsJson, Project, exclusive, project_of
 from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, story_table
 from claude_mem_lite.cli.stand_in import by_words
-from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.cli.text import ID_CHARS, age, printable
 from claude_mem_lite.context import Source
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import one_line
 
-_ID_CHARS = 8
 _LEFT_OUT = 20
 
 
@@ -52,7 +51,7 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     open_memory(read_only=True)
     from claude_mem_lite.storage import projects
 
-    asked = {"project_path": projects.of(os.path.expanduser(project)), "explain": "true"}
+    asked = {"project_path": project_of(project), "explain": "true"}
     if session:
         from claude_mem_lite.storage import queries
 
@@ -73,10 +72,10 @@ def context(  # noqa: PLR0913  (each is an option of the command)
 
         said = f"{config.memory_path()} cannot be read: claude-mem doctor looks for the cause"
         raise ClaudeMemError(next(damage.told(), said))
-    if as_json:
-        print_json(
-            block if explain else {name: block[name] for name in block if name not in {"lines", "left_out"}}
-        )
+    if print_json(
+        block if explain else {name: block[name] for name in block if name not in {"lines", "left_out"}},
+        as_json=as_json,
+    ):
         return
     if block["context"]:
         typer.echo(block["context"])
@@ -114,7 +113,7 @@ def _explain(block: Mapping[str, Any]) -> None:
         table = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
         for line in lines:
             why = line.get("why") or line["reason"]
-            cells = (line["layer"], line["id"][:_ID_CHARS], str(line["tokens"]), why, line["says"])
+            cells = (line["layer"], line["id"][:ID_CHARS], str(line["tokens"]), why, line["says"])
             table.add_row(*(Text(one_line(printable(cell), 60)) for cell in cells))
         console.print(table, soft_wrap=False)
     more = len(block["left_out"]) - _LEFT_OUT
@@ -133,8 +132,7 @@ def why(
 
     open_memory(read_only=True)
     found = origin(row_id)
-    if as_json:
-        print_json(found)
+    if print_json(found, as_json=as_json):
         return
     console.print(story_table(origin_lines(found, time.time())), soft_wrap=False)
 

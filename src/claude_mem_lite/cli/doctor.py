@@ -32,9 +32,7 @@ def doctor(
     """
     logging.disable(logging.WARNING)  # each finding is told once
     told = _examined(fix=fix, api=api, quiet=as_json)
-    if as_json:
-        print_json(told)
-    else:
+    if not print_json(told, as_json=as_json):
         _show(told)
     if not all(each["ok"] for each in told):
         raise typer.Exit(1)

@@ -1,16 +1,14 @@
 """eval: the group of measurements, with `eval health` and `eval sql`."""
 
-import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.groups import evaluate
-from claude_mem_lite.cli.options import AsJson, OnlyProject
+from claude_mem_lite.cli.app import app, evaluate
+from claude_mem_lite.cli.options import AsJson, OnlyProject, project_of
 from claude_mem_lite.cli.output import console, figure, open_memory, print_json, print_table, table_of
 from claude_mem_lite.cli.text import printable
 
@@ -40,23 +38,27 @@ def health(
     from claude_mem_lite.evals import monitor
 
     open_memory(read_only=True)
-    from claude_mem_lite.storage import projects
-
-    chosen = projects.of(os.path.expanduser(project)) if project else None
+    chosen = project_of(project) if project else None
     found = monitor.report(chosen, days=days, now=time.time())
-    if as_json:
-        print_json(found)
+    if print_json(found, as_json=as_json):
         return
     _show_queue(found["queue"])
     _show_errors(found["errors"])
     console.print(
         "[bold]recall[/bold] {in_time:,} answers in time, {too_late:,} too late".format(**found["recall"])
     )
-    _show_cost(found["cost"], days)
+    by_day = found["cost"]["by_day"]
+    calls, on = sum(row["calls"] for row in by_day), len(by_day)
+    spent = f"${found['cost']['usd']:.4f} in {days} days, {calls:,} calls on {on} of them"
+    console.print(f"[bold]cost[/bold]   {spent}")
     _show_compression(found["compression"])
     _show_code_map(found["code_map"])
     _show_learnings(found["learnings"])
-    _show_trend(found["evaluations"])
+    for row in found["evaluations"]:
+        console.print(
+            f"[bold]judged[/bold] {row['day']}  {row['judged']:,}: quality {row['quality']:.2f}, "
+            f"information kept {row['info_preservation']:.0%}, reasons {row['decision_rationale']:.0%}"
+        )
     _show_use(found)
 
 
@@ -88,11 +90,6 @@ def _show_errors(found: Mapping[str, Mapping[str, int]]) -> None:
     console.print(Text.assemble(("errors", "bold"), " ", "; ".join(told) or "none"))
 
 
-def _show_cost(found: Mapping[str, Any], days: int) -> None:
-    calls, on = sum(row["calls"] for row in found["by_day"]), len(found["by_day"])
-    console.print(f"[bold]cost[/bold]   ${found['usd']:.4f} in {days} days, {calls:,} calls on {on} of them")
-
-
 def _show_compression(found: Mapping[str, Mapping[str, Any]]) -> None:
     console.print("[bold]compression[/bold]" + ("" if found else "  nothing yet"))
     if not found:
@@ -119,14 +116,6 @@ def _show_learnings(found: Mapping[str, Mapping[str, int]]) -> None:
     names = [*(name for name in _CHURN if name in events), *sorted(events.keys() - set(_CHURN))]
     churn = ", ".join(f"{events[name]:,} {name}" for name in names)
     console.print(f"[bold]learnings[/bold]  {now}; of late: {churn or 'no change'}")
-
-
-def _show_trend(rows: Iterable[Mapping[str, Any]]) -> None:
-    for row in rows:
-        console.print(
-            f"[bold]judged[/bold] {row['day']}  {row['judged']:,}: quality {row['quality']:.2f}, "
-            f"information kept {row['info_preservation']:.0%}, reasons {row['decision_rationale']:.0%}"
-        )
 
 
 def _show_use(found: Mapping[str, Any]) -> None:

@@ -1,20 +1,20 @@
-"""export and import: write the memory as JSON Lines, and read it back."""
+"""export and import: write the memory as JSON Lines, read it back, and take in Claude Code's own notes."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from claude_mem_lite import keys
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.groups import imports
+from claude_mem_lite.cli.app import app, imports
 from claude_mem_lite.cli.guards import sync
-from claude_mem_lite.cli.options import AsJson, OnlyProject
-from claude_mem_lite.cli.output import open_memory, print_json, print_line, print_warnings, working
+from claude_mem_lite.cli.options import AsJson, OnlyProject, Project
+from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_warnings, working
 from claude_mem_lite.cli.text import added_told
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count
@@ -98,14 +98,52 @@ def import_memory(
         raise typer.Exit(1)
 
 
+@imports.command("auto-memory")
+def import_auto_memory(*, project: Project = "", as_json: AsJson = False) -> None:
+    """Take in what Claude Code has noted of your wishes in this project: its entries of kind feedback.
+
+    They become learnings. The end of each session does the same; what you remove does not come back.
+    """
+    from claude_mem_lite.distill import auto_memory
+    from claude_mem_lite.forget import marking
+    from claude_mem_lite.learnings import client_notes
+
+    open_memory(may_be_new=True)
+    project_dir = marking.project_of(project, may_be_new=True)
+    folders = auto_memory.folders(project_dir)
+    taken = client_notes.take(project_dir)
+    actions = Counter(outcome.action for _, outcome in taken.outcomes)
+    if actions:
+        inbox.ask_for_vectors()
+    if print_json({
+        "project_dir": project_dir, "folders": folders, "known": taken.known, "others": taken.others,
+        "entries": [
+            {"file": file, "action": each.action, "id": each.learning_id, "reason": each.reason}
+            for file, each in taken.outcomes
+        ],
+    }, as_json=as_json):  # fmt: skip
+        return
+    if not folders:
+        print_line(f"Claude Code has no notes on {project_dir}.")
+        return
+    new = actions["inserted"] + actions["contradicted"]
+    said = [
+        f"{count(new, 'new learning')}" if new else "Nothing new",
+        f"taken in before: {taken.known}" if taken.known else "",
+        f"known already: {known}" if (known := actions["merged"] + actions["known"]) else "",
+        f"of other kinds: {taken.others}" if taken.others else "",
+    ]
+    print_line(f"{'; '.join(filter(None, said))}.")
+    if waiting := actions["quarantined"]:
+        console.print(f"waiting for you: {waiting}, claude-mem learnings list --quarantine")
+
+
 def _print_taken(taken: TakenIn, *, as_json: bool) -> None:
-    if as_json:
-        print_json({
-            "added": dict(taken.added), "there": dict(taken.there), "waiting": taken.waiting,
-            "unguarded": taken.unguarded,
-            "wrong": [{"line": number, "error": reason} for number, reason in taken.wrong],
-        })  # fmt: skip
-    else:
+    if not print_json({
+        "added": dict(taken.added), "there": dict(taken.there), "waiting": taken.waiting,
+        "unguarded": taken.unguarded,
+        "wrong": [{"line": number, "error": reason} for number, reason in taken.wrong],
+    }, as_json=as_json):  # fmt: skip
         print_line(added_told(taken.added, taken.there))
         if taken.waiting:
             waits = f"{count(taken.waiting, 'learning')} for you: claude-mem learnings list -a --quarantine"
@@ -116,4 +154,4 @@ def _print_taken(taken: TakenIn, *, as_json: bool) -> None:
         print_warnings([f"line {number}: {reason}" for number, reason in taken.wrong])
 
 
-from claude_mem_lite.cli import auto_memory, original, transcripts  # noqa: E402, F401  (they add theirs to `import`)
+from claude_mem_lite.cli import original, transcripts  # noqa: E402, F401  (they add theirs to `import`)

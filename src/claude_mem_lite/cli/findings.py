@@ -1,6 +1,5 @@
 """findings: list what fails in a project, and what worked instead."""
 
-import os
 import time
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.options import AsJson, Project
+from claude_mem_lite.cli.options import AsJson, Project, project_of
 from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_table
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.distill.findings import RECURS
@@ -31,14 +30,12 @@ def findings(
     """
     from claude_mem_lite.distill import findings as told
     from claude_mem_lite.storage import findings as finding_rows
-    from claude_mem_lite.storage import projects
 
     open_memory(read_only=True)
-    project_dir = projects.of(os.path.expanduser(project))
+    project_dir = project_of(project)
     found = told.findings(finding_rows.known(project_dir))
     shown = [each for each in found if everything or each.recurs][:limit]
-    if as_json:
-        print_json([each.as_json() for each in shown])
+    if print_json([each.as_json() for each in shown], as_json=as_json):
         return
     table = Table("sessions", "last", "what failed, and what worked", box=None, pad_edge=False)
     for each in shown:

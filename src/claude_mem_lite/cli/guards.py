@@ -11,7 +11,7 @@ from rich.text import Text
 
 from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line
-from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.cli.text import ID_CHARS, age, printable
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count, one_line
 
@@ -25,7 +25,6 @@ _THEN = {
 }
 # A rule may mean more than its words show.
 _NOT_SO = " (if that is not what you mean, say it: --command, --file, --text, --message)"
-ID_CHARS = 8
 _SHOWN, _CALL_CHARS = 10, 100
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id, or its first 6 characters or more.")]
@@ -93,7 +92,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     if off:
         curate.guard(row, None)
         sync()
-        print_json(_entry(row)) if as_json else console.print(f"{short} has no guard any more")
+        print_json(_entry(row), as_json=True) if as_json else console.print(f"{short} has no guard any more")
         return
     project_dir = row.project_dir or projects.of()
     if described:
@@ -113,9 +112,9 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     if not dry_run:
         curate.guard(row, wanted)
         sync()
-    if as_json:
-        shown = [{"at": at, "call": call.line or call.file, "because": found} for at, call, found in past]
-        print_json({**_entry(row, wanted, is_on=not dry_run), "past_calls": calls, "noticed": shown})
+    shown = [{"at": at, "call": call.line or call.file, "because": found} for at, call, found in past]
+    entry = {**_entry(row, wanted, is_on=not dry_run), "past_calls": calls, "noticed": shown}
+    if print_json(entry, as_json=as_json):
         return
     lines = [
         f"{short}  {row.content}",
@@ -141,8 +140,7 @@ def guards(*, as_json: AsJson = False) -> None:
     here = projects.of()
     on = [(row, guarding.guard_of(row), True) for row in guarding.on(here)]
     found = [*on, *((row, guard, False) for row, guard in guarding.possible(here))]
-    if as_json:
-        print_json([_entry(row, guard, is_on=is_on) for row, guard, is_on in found])
+    if print_json([_entry(row, guard, is_on=is_on) for row, guard, is_on in found], as_json=as_json):
         return
     for row, guard, is_on in found:
         told = Text.assemble((row.id[:ID_CHARS], "yellow"), f"  {guard.mode if is_on else 'off':<6}  ")

@@ -7,12 +7,11 @@ from typing import Any
 from claude_mem_lite.capture import client
 from claude_mem_lite.cli import terminal
 from claude_mem_lite.cli.terminal import say, style
-from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.cli.text import ID_CHARS, age, printable
 from claude_mem_lite.text import clean
 
 ANSWER_S = 10
 LIMIT = 10
-_ID_CHARS = 8
 _TEXT_LINES = 2
 # What a pipe reads, and what a terminal shows, of how well a hit fits.
 _FITS = {"strong": "★★★", "fair": "★★", "weak": "★"}
@@ -58,7 +57,7 @@ def fit(hit: Mapping[str, Any]) -> str:
 
 def _fields(hit: dict[str, Any], *, with_project: bool, explain: bool) -> Iterator[str]:
     """Yield a hit's fields for a pipe."""
-    yield printable(hit["id"])[:_ID_CHARS]
+    yield printable(hit["id"])[:ID_CHARS]
     yield printable(hit["kind"])
     yield printable(hit["created_at"])[:19]
     yield fit(hit)
@@ -99,7 +98,7 @@ def _show_to_a_person(found: dict[str, Any], *, with_project: bool, explain: boo
         if "gone" in hit:
             said = terminal.cut(f"no longer: {printable(hit['gone'])}", most - len(indent))
             say(f"{indent}{style(said, 'careful')}")
-        origin = [age(hit["created_at"], now), printable(hit["kind"]), printable(hit["id"])[:_ID_CHARS]]
+        origin = [age(hit["created_at"], now), printable(hit["kind"]), printable(hit["id"])[:ID_CHARS]]
         if with_project and hit["project_dir"]:
             origin.append(printable(hit["project_dir"]))
         say(f"{indent}{style(terminal.cut(' · '.join(origin), most - len(indent)), 'dim')}")

@@ -68,11 +68,12 @@ def install_hooks(  # noqa: PLR0913  (each is an option of the command)
         if not is_silent:
             console.print(escape(services))
         setup.import_past(past, yes=yes, quiet=is_silent)
-    if as_json:
-        print_json(told | ({"clients": [each._asdict() for each in done]} if done else {}))
-    elif is_whole and not quiet:
+    clients = {"clients": [each._asdict() for each in done]} if done else {}
+    if print_json(told | clients, as_json=as_json) or quiet:
+        return
+    if is_whole:
         setup.tell_what_is_next(past)
-    elif not quiet:
+    else:
         console.print("Sessions that start from now on are remembered.")
 
 
@@ -135,10 +136,9 @@ def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson
     left = plugin.enabled(install.claude_dir()) if not wanted or ClientName.CLAUDE_CODE in wanted else None
     if not (wanted or left):
         _stop_services(quiet=quiet or as_json)
-    if as_json:
-        names = [each.name for each in gone]
-        print_json({"uninstalled": removed, "plugin": left.plugin_id if left else None, "clients": names})
-    elif not quiet:
+    names = [each.name for each in gone]
+    told = {"uninstalled": removed, "plugin": left.plugin_id if left else None, "clients": names}
+    if not print_json(told, as_json=as_json) and not quiet:
         is_said = removed or gone
         console.print("Uninstalled." if is_said else "Nothing of claude-mem was in the settings.")
         for each in gone:

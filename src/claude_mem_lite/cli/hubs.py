@@ -1,17 +1,11 @@
-"""Print what the commands `sync` and `team` both report of a hub."""
-
-from __future__ import annotations
+"""Tell what the commands `sync` and `team` both report of a hub."""
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from claude_mem_lite.cli.output import console, print_json
 from claude_mem_lite.cli.text import age
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from claude_mem_lite.sync.outcome import Outcome
+from claude_mem_lite.sync.outcome import Outcome
 
 
 def synced(last: Mapping[str, Any]) -> str:
@@ -32,11 +26,3 @@ def problems_in(outcome: Outcome) -> list[str]:
         *(f"left out: {each}" for each in outcome.left_out),
         *(f"held back: {each}" for each in outcome.held_back),
     ]
-
-
-def print_left(kept: str, *, is_erased: bool, as_json: bool) -> None:
-    """Print that a hub was left, and what was `kept`."""
-    if as_json:
-        print_json({"left": True, "erased": is_erased})
-    else:
-        console.print(f"Left; {kept}.")

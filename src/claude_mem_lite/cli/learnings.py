@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.guards import ID_CHARS, Id, guard, guards, sync
-from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
+from claude_mem_lite.cli.guards import Id, guard, guards, sync
+from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive, project_of
 from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_table, story_table
-from claude_mem_lite.cli.text import age, printable
+from claude_mem_lite.cli.text import ID_CHARS, age, printable
 from claude_mem_lite.kinds import RULE, Category
 from claude_mem_lite.text import count
 
@@ -76,18 +75,16 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     """
     from claude_mem_lite.learnings import guarding, story
     from claude_mem_lite.storage import learnings as learning_rows
-    from claude_mem_lite.storage import projects
 
     states = {"candidate": candidates, "quarantine": quarantine, "stale": stale, "proposed": proposed}
     exclusive(**states, all=everything)
     exclusive(project=project, all_projects=all_projects)
     open_memory(read_only=True)
-    project_dir = None if all_projects else projects.of(os.path.expanduser(project))
+    project_dir = None if all_projects else project_of(project)
     state: Any = next((name for name, wanted in states.items() if wanted), "all" if everything else "active")
     rows = learning_rows.find(project_dir, state=state, category=category or "", sort=sort, limit=limit)
     counts = learning_rows.counts(project_dir)
-    if as_json:
-        print_json([story.entry(row) for row in rows])
+    if print_json([story.entry(row) for row in rows], as_json=as_json):
         return
     _print_rows([story.entry(row) for row in rows], with_project=all_projects)
     if not rows:
@@ -114,8 +111,7 @@ def show(learning_id: Id, *, as_json: AsJson = False) -> None:
 
     open_memory(read_only=True)
     found = story.whole(learning_rows.get(learning_id))
-    if as_json:
-        print_json(found)
+    if print_json(found, as_json=as_json):
         return
     print_table(story_table(story_lines(found, time.time())), wraps=True)
 
@@ -165,11 +161,10 @@ def add(
 ) -> None:
     """Write a learning of your own: sure (1.0), told from the next session on, changed by nobody but you."""
     from claude_mem_lite.learnings import curate
-    from claude_mem_lite.storage import projects
 
     exclusive(**{"global": everywhere}, project=project)
     open_memory(may_be_new=True)
-    project_dir = None if everywhere else projects.of(os.path.expanduser(project))
+    project_dir = None if everywhere else project_of(project)
     row = curate.add(content, category=category or RULE, project_dir=project_dir)
     _done("added", row, as_json=as_json)
 
@@ -264,16 +259,9 @@ def _done(what: str, row: Learning, *, as_json: bool) -> None:
     from claude_mem_lite.learnings import story
 
     sync()
-    if as_json:
-        print_json(story.entry(row))
-    else:
+    if not print_json(story.entry(row), as_json=as_json):
         line = Text.assemble(f"{what} ", (row.id[:ID_CHARS], "yellow"), f"  {printable(row.content)}")
         console.print(line)
-
-
-def _sureness(confidence: float) -> str:
-    """Return a confidence (0 to 1) in a word."""
-    return next(word for least, word in _SURENESS if confidence >= least)
 
 
 def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
@@ -298,7 +286,7 @@ def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:
             told.append(f"  ({printable(note)})", style=_STYLES.get(row["state"], "dim"))
         table.add_row(
             Text(row["id"][:ID_CHARS], style="yellow"),
-            Text(_sureness(row["confidence"]), style="green"),
+            Text(next(word for least, word in _SURENESS if row["confidence"] >= least), style="green"),
             Text(printable(row["category"]), style="cyan"),
             told,
         )

@@ -48,14 +48,13 @@ def list_models(*, as_json: AsJson = False) -> None:
     found, chosen = inventory.models(), settings.load()
     _, problem = inventory.chosen()
     half_made = turns.in_the_making()
-    if as_json:
-        print_json({
-            "setting": chosen.embedding_model,
-            "dimension": chosen.dimension,
-            "problem": problem,
-            "half_made": half_made,
-            "models": [dataclasses.asdict(model) for model in found],
-        })  # fmt: skip
+    if print_json({
+        "setting": chosen.embedding_model,
+        "dimension": chosen.dimension,
+        "problem": problem,
+        "half_made": half_made,
+        "models": [dataclasses.asdict(model) for model in found],
+    }, as_json=as_json):  # fmt: skip
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("model")
@@ -87,13 +86,8 @@ def download(name: Name, *, as_json: AsJson = False) -> None:
         config.ensure_home()
     with progress_bar(DownloadColumn()) as progress:
         task = progress.add_task(f"fetching {record.name}", total=None, visible=bool(record.files))
-
-        def show(here: int, size: int) -> None:
-            progress.update(task, completed=here, total=size)
-
-        path = embedder.download(record, show)
-    if as_json:
-        print_json({"model": record.name, "path": path, "was_here": bool(was_here)})
+        path = embedder.download(record, lambda here, size: progress.update(task, completed=here, total=size))
+    if print_json({"model": record.name, "path": path, "was_here": bool(was_here)}, as_json=as_json):
         return
     print_line(f"{record.name} {'is' if was_here else 'lies now'} in {path}")
     if not was_here:
@@ -124,7 +118,8 @@ def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> Non
         say("")
         is_told = tell_web()
     if as_json:
-        print_json({"model": name if name == inventory.NONE else record.name, "web_told": is_told})
+        used = name if name == inventory.NONE else record.name
+        print_json({"model": used, "web_told": is_told}, as_json=True)
     elif name == inventory.NONE:
         console.print("Search is by full text alone from now on.")
     else:
@@ -155,8 +150,7 @@ def bench(
         return
     with working("measuring", quiet=as_json):
         found = benchmark.measure(embedder.resolve(wanted, dimension=dimension))
-    if as_json:
-        print_json(dataclasses.asdict(found))
+    if print_json(dataclasses.asdict(found), as_json=as_json):
         return
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column()
@@ -201,18 +195,18 @@ def reembed(
     try:
         with progress_bar(MofNCompleteColumn()) as progress:
             task = progress.add_task("loading the model", total=None)
-
-            def show(made: int, to_make: int) -> None:
-                progress.update(task, description="embedding", completed=made, total=to_make)
-
             done = run.reembed(
-                model or chosen.embedding_model, dimension=dimension, rebuild=rebuild, progress=show
+                model or chosen.embedding_model,
+                dimension=dimension,
+                rebuild=rebuild,
+                progress=lambda made, to_make: progress.update(
+                    task, description="embedding", completed=made, total=to_make
+                ),
             )
     except KeyboardInterrupt:
         same = f"claude-mem reembed --model {model}" if model else "claude-mem reembed"
         raise ClaudeMemError(f"stopped; what is made is kept, and {same} goes on from there") from None
-    if as_json:
-        print_json(dataclasses.asdict(done))
+    if print_json(dataclasses.asdict(done), as_json=as_json):
         return
     print_line(f"{done.made} vectors made, {done.there} were there, {done.total} in all: {done.key}.")
     if done.is_swapped:
@@ -231,15 +225,14 @@ def _fit(record: ModelRecord, *, as_json: bool) -> None:
     model = embedder.load(record)
     with progress_bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("embedding summaries", total=None)
-
-        def show(made: int, wanted: int) -> None:
-            progress.update(task, completed=made, total=wanted)
-
-        found = fitting.fit(model, advance=show)
+        found = fitting.fit(
+            model, advance=lambda made, wanted: progress.update(task, completed=made, total=wanted)
+        )
     weights.keep(model.record.key, found.meaning)
     is_told = tell_web()
-    if as_json:
-        print_json(dataclasses.asdict(found) | {"was": model.record.meaning, "web_told": is_told})
+    if print_json(
+        dataclasses.asdict(found) | {"was": model.record.meaning, "web_told": is_told}, as_json=as_json
+    ):
         return
     print_line(
         f"{found.model}: a cosine of 1 counts {found.meaning:g} points beside words, before "

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.cli.groups import imports
+from claude_mem_lite.cli.app import imports
 from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import errors, open_memory, print_json, print_line, print_warning, working
 from claude_mem_lite.cli.text import added_told, printable
@@ -57,12 +57,10 @@ def import_claude_mem(
     if taken.added:
         inbox.ask_for_vectors()
     wrong = Counter(reason for _, reason in taken.wrong)
-    if as_json:
-        print_json({
-            "added": dict(taken.added), "there": dict(taken.there), "left_out": dict(source.left_out),
-            "unknown_projects": dict(source.unknown), "wrong": dict(wrong),
-        })  # fmt: skip
-    else:
+    if not print_json({
+        "added": dict(taken.added), "there": dict(taken.there), "left_out": dict(source.left_out),
+        "unknown_projects": dict(source.unknown), "wrong": dict(wrong),
+    }, as_json=as_json):  # fmt: skip
         print_line(added_told(taken.added, taken.there))
         if source.left_out:
             left_out = [count(number, what) for what, number in sorted(source.left_out.items())]

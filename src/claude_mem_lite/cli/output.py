@@ -48,9 +48,11 @@ def print_warnings(problems: Sequence[str]) -> None:
         print_warning(f"and {len(problems) - _MOST_WARNINGS} more")
 
 
-def print_json(value: Any) -> None:
-    """Print a value as indented JSON, the same on a terminal and in a pipe."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+def print_json(value: Any, *, as_json: bool) -> bool:
+    """Print a value as indented JSON, the same on a terminal and in a pipe, if asked to; return whether."""
+    if as_json:
+        typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    return as_json
 
 
 def open_memory(*, read_only: bool = False, may_be_new: bool = False) -> None:

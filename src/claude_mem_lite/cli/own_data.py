@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.app import evaluate
 from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import console, errors, print_json, print_line, print_table, table_of, working
 from claude_mem_lite.cli.text import printable
@@ -41,8 +41,7 @@ def retrieval(folder: Folder, *, as_json: AsJson = False) -> None:
             say(f"embedded {done:,} texts")
 
         found = measure.evaluate(folder, advance)
-    if as_json:
-        print_json(found)
+    if print_json(found, as_json=as_json):
         return
     names = (*measure.METRICS, "p50_ms", "p95_ms")
     table = table_of((f"{found['rows']:,} rows, {found['queries']:,} questions", *names))
@@ -73,9 +72,7 @@ def recall(folder: Folder, *, as_json: AsJson = False) -> None:
         found = measure.evaluate(
             folder, lambda what, done, of: say(f"{what} {done}{f' of {of}' if of else ''}")
         )
-    if as_json:
-        print_json(found)
-    else:
+    if not print_json(found, as_json=as_json):
         _show_recall(found)
 
 

@@ -30,8 +30,7 @@ def list_projects(*, as_json: AsJson = False) -> None:
 
     open_memory(read_only=True)
     rows = projects.all_projects()
-    if as_json:
-        print_json(rows)
+    if print_json(rows, as_json=as_json):
         return
     table = Table("project", "sessions", "observations", "last", "", box=None, pad_edge=False)
     for row in rows:
@@ -86,8 +85,7 @@ def _join(source: str, target: str, *, yes: bool, as_json: bool, is_move: bool) 
         raise ClaudeMemError(f"nothing is remembered of {old}: claude-mem project list")
     confirmed(f"All that is remembered of {old} becomes that of {new}; this cannot be undone.", yes=yes)
     moved = projects.join(old, new)
-    if as_json:
-        print_json({"from": old, "to": new, "rows": moved})
+    if print_json({"from": old, "to": new, "rows": moved}, as_json=as_json):
         return
     told = f"{count(moved['sessions'], 'session')} and {count(moved['observations'], 'observation')}"
     print_line(f"{told} of {old} are those of {new} now. Their vectors are made anew.")
@@ -117,9 +115,7 @@ def _switch(path: str, *, is_on: bool, as_json: bool) -> None:
         raise ClaudeMemError(f"there is no folder {folder}: nothing was changed")
     elif not named:
         settings_file.write("projects", {"off": [*chosen, folder]})
-    if as_json:
-        print_json({"project": folder, "is_off": not is_on})
-    else:
+    if not print_json({"project": folder, "is_off": not is_on}, as_json=as_json):
         said = "is remembered from the next event on" if is_on else "is left alone from the next event on"
         print_line(f"{folder} {said}.")
 

@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import keys, settings
-from claude_mem_lite.cli.groups import evaluate
-from claude_mem_lite.cli.options import AsJson, Yes
+from claude_mem_lite.cli.app import evaluate
+from claude_mem_lite.cli.options import AsJson, Yes, moment
 from claude_mem_lite.cli.output import (
     confirmed,
     console,
@@ -23,7 +23,6 @@ from claude_mem_lite.cli.output import (
     working,
 )
 from claude_mem_lite.cli.text import printable
-from claude_mem_lite.cli.times import moment
 from claude_mem_lite.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -95,9 +94,7 @@ def compression(
             for each in found
         ],
     }
-    if as_json:
-        print_json(told)
-    else:
+    if not print_json(told, as_json=as_json):
         _show_writers(told)
     if stopped:
         raise typer.Exit(1)
@@ -151,9 +148,7 @@ def benchmark(  # noqa: PLR0913  (each is an option of the command)
         **_spent(caller, stopped),
         **replay.report(pairs),
     }
-    if as_json:
-        print_json(told)
-    else:
+    if not print_json(told, as_json=as_json):
         _show_benchmark(told, replay.COMPARED)
     if stopped:
         raise typer.Exit(1)

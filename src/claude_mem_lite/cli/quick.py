@@ -18,14 +18,15 @@ def answered(arguments: list[str]) -> bool:
         config.refuse_unsafe_home()
         _status()
         return True
-    if len(arguments) > 1 and arguments[0] == "search" and all(map(_is_word, arguments[1:])):
+    # Words alone: neither an option nor nothing.
+    if (
+        arguments[:1] == ["search"]
+        and arguments[1:]
+        and all(each.strip() and not each.startswith("-") for each in arguments[1:])
+    ):
         config.refuse_unsafe_home()
         return _search(" ".join(arguments[1:]))
     return False
-
-
-def _is_word(argument: str) -> bool:
-    return bool(argument.strip()) and not argument.startswith("-")
 
 
 def _status() -> None:

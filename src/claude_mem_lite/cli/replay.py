@@ -9,8 +9,7 @@ import typer
 from rich.text import Text
 
 from claude_mem_lite import config
-from claude_mem_lite.cli.app import INTERRUPTED
-from claude_mem_lite.cli.groups import evaluate
+from claude_mem_lite.cli.app import INTERRUPTED, evaluate
 from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import (
     console,
@@ -55,10 +54,12 @@ def replay(
     neither read nor changed, and nothing is sent.
     """
     from claude_mem_lite.evals import replay as measure
+    from claude_mem_lite.services import install
 
     prepare()
     try:
-        found = measure.sessions_in(folder or _own_folder())
+        slug = re.sub(r"[^A-Za-z0-9]", "-", config.project_dir())  # the client's name of this project
+        found = measure.sessions_in(folder or os.path.join(install.claude_dir(), "projects", slug))
         with progress_bar(quiet=as_json) as progress:
             task = progress.add_task("replaying", total=sum(each.size_bytes for each in found.sessions))
             told = measure.evaluate(
@@ -67,18 +68,8 @@ def replay(
     except KeyboardInterrupt:
         errors.print("[yellow]stopped:[/yellow] nothing is left of the replay")
         raise typer.Exit(INTERRUPTED) from None
-    if as_json:
-        print_json(told)
-    else:
+    if not print_json(told, as_json=as_json):
         _show(told)
-
-
-def _own_folder() -> str:
-    """Return the client's folder of the current project's transcripts."""
-    from claude_mem_lite.services import install
-
-    slug = re.sub(r"[^A-Za-z0-9]", "-", config.project_dir())
-    return os.path.join(install.claude_dir(), "projects", slug)
 
 
 def _show(told: Mapping[str, Any]) -> None:
@@ -86,7 +77,10 @@ def _show(told: Mapping[str, Any]) -> None:
     for name, says in _NAMES.items():
         table.add_row(Text(says), figure(told["files"][name], ".0%"))
     print_table(table, heads=True)
-    console.print(f"{_verdict(told)} {_size(told)}")
+    console.print(
+        f"{_verdict(told)} A start block has {told['start_tokens']:,.0f} tokens on average, "
+        f"{told['share_of_budget']:.0%} of {told['budget_tokens']:,}."
+    )
 
 
 def _verdict(told: Mapping[str, Any]) -> str:
@@ -110,11 +104,4 @@ def _verdict(told: Mapping[str, Any]) -> str:
         f"{verdict}: it named {shares['memory']:.0%} of the files that {rows} of {told['measured']} sessions "
         f"edited again, {than} the best list without it ({_NAMES[best]})"
         f"{'; with so few sessions this may be chance' if rows < _FEW else ''}."
-    )
-
-
-def _size(told: Mapping[str, Any]) -> str:
-    return (
-        f"A start block has {told['start_tokens']:,.0f} tokens on average, "
-        f"{told['share_of_budget']:.0%} of {told['budget_tokens']:,}."
     )

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from claude_mem_lite import settings
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
+from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive, project_of
 from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, story_table
 from claude_mem_lite.reports import words
 from claude_mem_lite.reports.model import Costs, Day, Learnings, Report, Session
@@ -47,10 +47,10 @@ def report(  # noqa: PLR0913  (each is an option of the command)
     exclusive(days=days is not None, session=session)
     open_memory(read_only=True)
     from claude_mem_lite.reports import gather
-    from claude_mem_lite.storage import projects, queries
+    from claude_mem_lite.storage import queries
 
     found = gather.gather(
-        project_dir=None if session or all_projects else projects.of(os.path.expanduser(project)),
+        project_dir=None if session or all_projects else project_of(project),
         session_id=queries.session_by_prefix(session).id if session else None,
         days=days or gather.DEFAULT_DAYS,
         most_learnings=learnings,
@@ -58,7 +58,7 @@ def report(  # noqa: PLR0913  (each is an option of the command)
         now=time.time(),
     )
     if as_json:
-        print_json(found.as_json())
+        print_json(found.as_json(), as_json=True)
     elif as_markdown:
         from claude_mem_lite.reports.markdown import markdown
 

@@ -10,9 +10,8 @@ import typer
 from claude_mem_lite import config
 from claude_mem_lite.cli import hits
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive
+from claude_mem_lite.cli.options import AllProjects, AsJson, Project, exclusive, when
 from claude_mem_lite.cli.output import open_memory, print_json
-from claude_mem_lite.cli.times import moment
 from claude_mem_lite.kinds import Type
 
 
@@ -27,12 +26,8 @@ def search(  # noqa: PLR0913  (each is an option of the command)
     project: Project = "",
     all_projects: AllProjects = False,
     file: Annotated[str, typer.Option(metavar="PATH", help="Only what touched this file.")] = "",
-    since: Annotated[
-        str | None, typer.Option(parser=moment, metavar="TIME", help="Not older: 2026-11-01, 12h, 2d, 3w.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(parser=moment, metavar="TIME", help="Only older: 2026-11-01, 12h, 2d, 3w.")
-    ] = None,
+    since: Annotated[str | None, when("Not older: 2026-11-01, 12h, 2d, 3w.")] = None,
+    until: Annotated[str | None, when("Only older: 2026-11-01, 12h, 2d, 3w.")] = None,
     session: Annotated[str, typer.Option(metavar="ID", help="Only this session.")] = "",
     tool: Annotated[str, typer.Option(metavar="NAME", help="Only this tool: Edit, Bash, …")] = "",
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
@@ -45,40 +40,31 @@ def search(  # noqa: PLR0913  (each is an option of the command)
     exclusive(project=project, all_projects=all_projects)
     if not " ".join(query).strip():
         raise typer.BadParameter("give a word to search for")
-    scope = {
-        "project": "" if all_projects else config.place(os.path.expanduser(project))[1],
-        "since": since or "",
-        "until": until or "",
-        "file": file,
-        "session": _whole_id(session) if session else "",
-        "tool": tool,
-    }
-    asked = {"q": " ".join(query), "limit": str(limit), "type": type}
-    asked |= {"explain": "true"} if explain or not as_json else {}
-    found = find(asked, scope)
-    if as_json:
-        print_json(found)
-    else:
-        hits.show(found, project=scope["project"], explain=explain)
+    if session:
+        from claude_mem_lite.storage import queries
+
+        open_memory(read_only=True)
+        session = queries.session_by_prefix(session).id
+    where = "" if all_projects else config.place(os.path.expanduser(project))[1]
+    asked = {
+        "q": " ".join(query), "limit": str(limit), "type": type, "project": where, "file": file,
+        "since": since or "", "until": until or "", "session": session, "tool": tool,
+        "explain": "true" if explain or not as_json else "",
+    }  # fmt: skip
+    found = find(asked)
+    if not print_json(found, as_json=as_json):
+        hits.show(found, project=where, explain=explain)
     if not found["results"]:
         raise typer.Exit(1)
 
 
-def find(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the web process answers; without it, what full text finds."""
-    given = {name: value for name, value in {**asked, **scope}.items() if value}
-    return hits.ask_web("/api/search", given) or _search_here(asked, scope)
+def find(asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the web process answers; without it, what full text finds. What is "" is not asked."""
+    given = {name: value for name, value in asked.items() if value}
+    return hits.ask_web("/api/search", given) or _search_here(given)
 
 
-def _whole_id(prefix: str) -> str:
-    """Return the id of the session that `prefix` is or begins."""
-    from claude_mem_lite.storage import queries
-
-    open_memory(read_only=True)
-    return queries.session_by_prefix(prefix).id
-
-
-def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str, Any]:
+def _search_here(asked: Mapping[str, str]) -> dict[str, Any]:
     """Return what the web process would answer, by full text alone."""
     from claude_mem_lite.context import shared
     from claude_mem_lite.context.superseded import noted
@@ -89,12 +75,9 @@ def _search_here(asked: Mapping[str, str], scope: Mapping[str, str]) -> dict[str
     open_memory(read_only=True)
     started = time.monotonic()
     narrowed = Scope(
-        project_dir=projects.of(scope["project"]) if scope["project"] else None,
-        since=scope["since"],
-        until=scope["until"],
-        file=scope["file"],
-        session_id=scope["session"],
-        tool=scope["tool"],
+        project_dir=projects.of(asked["project"]) if "project" in asked else None,
+        session_id=asked.get("session", ""),
+        **{name: asked.get(name, "") for name in ("since", "until", "file", "tool")},
     )
     kind: Any = asked["type"]
     found = Searcher(by_meaning=False).search(

@@ -57,9 +57,7 @@ def status(*, as_json: AsJson = False) -> None:
         "files": agents.paths(kind) if kind else [],
         "services": {program.name: {"state": program.state, "pid": program.pid} for program in programs},
     }
-    if as_json:
-        print_json(found)
-    else:
+    if not print_json(found, as_json=as_json):
         console.print(f"run by {kind or 'supervisord'}")
         for program in programs:
             console.print(
@@ -74,8 +72,7 @@ def status(*, as_json: AsJson = False) -> None:
 def _print(kind: str, files: list[str], how: str, *, as_json: bool) -> None:
     from claude_mem_lite.services import agents
 
-    if as_json:
-        print_json({"run_by": agents.installed() or "supervisor", "files": files})
+    if print_json({"run_by": agents.installed() or "supervisor", "files": files}, as_json=as_json):
         return
     console.print(f"The services are {how} {kind}.")
     for path in files:

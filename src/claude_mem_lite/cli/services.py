@@ -32,11 +32,11 @@ def up(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson = Fal
     key = memory_state.about_key()
     open_memory(read_only=True)
     rebuilt = rebuild.state()
-    if as_json:
-        told = dataclasses.asdict(rebuilt) if rebuilt else None
-        replaced = started == "replaced"
-        print_json({"started": bool(started), "replaced": replaced, "key": key, "rebuild": told})
-    elif not quiet:
+    told = {
+        "started": bool(started), "replaced": started == "replaced", "key": key,
+        "rebuild": dataclasses.asdict(rebuilt) if rebuilt else None,
+    }  # fmt: skip
+    if not print_json(told, as_json=as_json) and not quiet:
         console.print(_TOLD[started])
         print_line(key)
         if rebuilt and (rebuilt.left or rebuilt.at >= now):
@@ -51,9 +51,7 @@ def down(*, quiet: Quiet = False, as_json: AsJson = False) -> None:
 
     with working("stopping", quiet=quiet or as_json):
         stopped = supervise.down()
-    if as_json:
-        print_json({"stopped": stopped})
-    elif not quiet:
+    if not print_json({"stopped": stopped}, as_json=as_json) and not quiet:
         console.print("Services stopped." if stopped else "Services were not running.")
 
 
@@ -65,9 +63,7 @@ def restart(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson 
     with working("restarting", quiet=quiet or as_json):
         supervise.down()
         supervise.up(with_key=with_key)
-    if as_json:
-        print_json({"restarted": True})
-    elif not quiet:
+    if not print_json({"restarted": True}, as_json=as_json) and not quiet:
         console.print("Services restarted.")
         print_line(memory_state.about_key())
 
@@ -79,9 +75,7 @@ def status(*, as_json: AsJson = False) -> None:
     from claude_mem_lite.services.state import state
 
     found = state()
-    if as_json:
-        print_json(found)
-    else:
+    if not print_json(found, as_json=as_json):
         standing.show(found)
     if found["problems"]:
         raise typer.Exit(1)

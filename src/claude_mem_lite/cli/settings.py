@@ -37,13 +37,11 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="As show names it: cla
 def show(*, as_json: AsJson = False) -> None:
     """Show each setting with its value, and where that came from; exit 1 when config.toml is not in order."""
     given, problem = settings.given(), settings.problem()
-    if as_json:
-        print_json({
-            "path": paths.config_path(),
-            "settings": {each.name: {"value": each.value, "source": each.source} for each in given},
-            "problem": problem,
-        })  # fmt: skip
-    else:
+    if not print_json({
+        "path": paths.config_path(),
+        "settings": {each.name: {"value": each.value, "source": each.source} for each in given},
+        "problem": problem,
+    }, as_json=as_json):  # fmt: skip
         table = Table("setting", "value", "from", box=None, pad_edge=False)
         for each in given:
             style = "dim" if each.source == "default" else ""
@@ -59,9 +57,7 @@ def show(*, as_json: AsJson = False) -> None:
 def get(name: Name, *, as_json: AsJson = False) -> None:
     """Print one setting's value as it holds."""
     found = _named(name)
-    if as_json:
-        print_json({"name": found.name, "value": found.value, "source": found.source})
-    else:
+    if not print_json({"name": found.name, "value": found.value, "source": found.source}, as_json=as_json):
         typer.echo(_text(found.value))
 
 
@@ -89,8 +85,7 @@ def set_(
         settings_file.write(table, {key: parsed})
     if key == "api_key_from":
         keys.forget() if parsed == keys.NONE else keys.agree(parsed)
-    if as_json:
-        print_json({"name": name, "value": _named(name).value, "path": paths.config_path()})
+    if print_json({"name": name, "value": _named(name).value, "path": paths.config_path()}, as_json=as_json):
         return
     print_line(f"{name} is {_text(_named(name).value)}{_then(name, parsed)}")
 
@@ -113,9 +108,7 @@ def _then(name: str, value: Any) -> str:
 @config.command()
 def path(*, as_json: AsJson = False) -> None:
     """Print where config.toml lies, or would."""
-    if as_json:
-        print_json({"path": paths.config_path()})
-    else:
+    if not print_json({"path": paths.config_path()}, as_json=as_json):
         typer.echo(paths.config_path())
 
 

@@ -1,10 +1,8 @@
 """sync: share one memory between a user's machines through a hub."""
 
-from __future__ import annotations
-
 import dataclasses
 import socket
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,10 +21,8 @@ from claude_mem_lite.cli.output import (
 )
 from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.sync.outcome import Outcome
 from claude_mem_lite.text import count
-
-if TYPE_CHECKING:
-    from claude_mem_lite.sync.outcome import Outcome
 
 sync = typer.Typer(help="Have one memory on all your machines.", invoke_without_command=True)
 app.add_typer(sync, name="sync")
@@ -57,12 +53,14 @@ def sync_now(
         outcome, shared, trouble = _sync_all()
     if trouble and not (outcome or shared):
         raise trouble
-    if as_json:
-        team = {"team": dataclasses.asdict(shared)} if shared else {}
-        print_json((dataclasses.asdict(outcome) if outcome else {}) | team)
-    if outcome and not (quiet or as_json):
-        _print_outcome(outcome)
-    if shared and not (quiet or as_json):
+    team = {"team": dataclasses.asdict(shared)} if shared else {}
+    is_silent = print_json((dataclasses.asdict(outcome) if outcome else {}) | team, as_json=as_json) or quiet
+    if outcome and not is_silent:
+        said = f"{count(outcome.sent, 'line')} sent, {count(outcome.taken, 'line')} new here"
+        said += f", {count(outcome.forgotten, 'row')} forgotten" if outcome.forgotten else ""
+        console.print(f"{said}.")
+        print_warnings(hubs.problems_in(outcome))
+    if shared and not is_silent:
         console.print(f"Team: {count(shared.sent, 'line')} sent, {count(shared.taken, 'line')} new here.")
         print_warnings(hubs.problems_in(shared))
     if trouble:
@@ -105,9 +103,7 @@ def _print_lines(*, as_json: bool) -> None:
 
     has_own, has_team = _hubs()
     found = [*(run.to_send() if has_own else ()), *(team_run.to_send() if has_team else ())]
-    if as_json:
-        print_json(found)
-    for line in [] if as_json else found:
+    for line in () if print_json(found, as_json=as_json) else found:
         typer.echo(line)
 
 
@@ -134,8 +130,7 @@ def init(
 
     open_memory(may_be_new=True)
     chosen = run.begin(hub, name=name or socket.gethostname(), code=code)
-    if as_json:
-        print_json(dataclasses.asdict(chosen))
+    if print_json(dataclasses.asdict(chosen), as_json=as_json):
         return
     print_line(f"{chosen.hub} is set up; nothing was sent yet: claude-mem sync")
     if not code:
@@ -151,15 +146,12 @@ def status(*, as_json: AsJson = False) -> None:
 
     chosen = setup.load()
     if chosen is None:
-        if as_json:
-            print_json({"hub": ""})
-        else:
+        if not print_json({"hub": ""}, as_json=as_json):
             console.print("No hub is set up: claude-mem sync init folder:PATH or git:REPOSITORY")
         return
     open_memory(may_be_new=True)
     found = run.overview(chosen)
-    if as_json:
-        print_json(found)
+    if print_json(found, as_json=as_json):
         return
     print_line(f"{found['hub']}, as {printable(found['name'])}")
     last = found["last"]
@@ -185,12 +177,5 @@ def leave(
         confirmed("Only this machine's memory will still have what no other machine has synced.", yes=yes)
     open_memory(may_be_new=True)
     run.leave(erase=erase)
-    hubs.print_left("the memory stays as it is", is_erased=erase, as_json=as_json)
-
-
-def _print_outcome(outcome: Outcome) -> None:
-    said = f"{count(outcome.sent, 'line')} sent, {count(outcome.taken, 'line')} new here"
-    if outcome.forgotten:
-        said += f", {count(outcome.forgotten, 'row')} forgotten"
-    console.print(f"{said}.")
-    print_warnings(hubs.problems_in(outcome))
+    if not print_json({"left": True, "erased": erase}, as_json=as_json):
+        console.print("Left; the memory stays as it is.")

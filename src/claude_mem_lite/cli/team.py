@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import getpass
-import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +13,13 @@ from rich.text import Text
 from claude_mem_lite import keys
 from claude_mem_lite.cli import hubs
 from claude_mem_lite.cli.app import app
-from claude_mem_lite.cli.options import AsJson, Project, Yes
+from claude_mem_lite.cli.options import AsJson, Project, Yes, project_of
 from claude_mem_lite.cli.output import confirmed, console, open_memory, print_json, print_line, print_warnings
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.text import count, one_line
 
 if TYPE_CHECKING:
-    from claude_mem_lite.storage.team import Author, Shared
+    from claude_mem_lite.storage.team import Shared
 
 team = typer.Typer(help="Share what you choose of a project with your team.", no_args_is_help=True)
 app.add_typer(team, name="team")
@@ -50,8 +49,7 @@ def join(
 
     open_memory(may_be_new=True)
     chosen = run.join(hub, name=name or getpass.getuser(), code=code)
-    if as_json:
-        print_json(dataclasses.asdict(chosen))
+    if print_json(dataclasses.asdict(chosen), as_json=as_json):
         return
     print_line(f"Joined {chosen.hub} as {chosen.name}, fingerprint {chosen.machine}.")
     console.print("Nothing is shared yet: in a project's folder, claude-mem team share")
@@ -74,15 +72,13 @@ def share(
 ) -> None:
     """Choose what of this project the team gets: learnings, unless you say more; and get what they share."""
     keys.refuse_session("what you share")
-    from claude_mem_lite.storage import projects
     from claude_mem_lite.sync.team import outgoing, run
 
     open_memory(may_be_new=True)
-    project_dir = projects.of(os.path.expanduser(project))
+    project_dir = project_of(project)
     kinds = outgoing.chosen(what or [outgoing.LEARNINGS], with_prompts=prompts)
     run.share(project_dir, kinds)
-    if as_json:
-        print_json({"project": project_dir, "shared": kinds})
+    if print_json({"project": project_dir, "shared": kinds}, as_json=as_json):
         return
     said = ", ".join(kinds) or "nothing"
     print_line(f"{printable(project_dir)}: {said}, from the next sync on.")
@@ -100,12 +96,11 @@ def list_team(*, as_json: AsJson = False) -> None:
     if chosen is not None:
         open_memory(may_be_new=True)
     authors, shared = team_rows.authors(), run.shared()
-    if as_json:
-        print_json({
-            "hub": chosen.hub if chosen else "", "name": chosen.name if chosen else "",
-            "authors": [dataclasses.asdict(each) for each in authors], "shared": shared,
-            "last": setup.last(setup.TEAM),
-        })  # fmt: skip
+    if print_json({
+        "hub": chosen.hub if chosen else "", "name": chosen.name if chosen else "",
+        "authors": [dataclasses.asdict(each) for each in authors], "shared": shared,
+        "last": setup.last(setup.TEAM),
+    }, as_json=as_json):  # fmt: skip
         return
     if chosen is None:
         console.print("This machine is in no team: claude-mem team join HUB")
@@ -115,7 +110,10 @@ def list_team(*, as_json: AsJson = False) -> None:
     for folder, kinds in shared.items():
         print_line(f"shared of {printable(folder)}: {', '.join(kinds) or 'nothing'}")
     for each in authors:
-        console.print(_author(each))
+        state = f"trusted as {each.known_as}" if each.known_as else "not trusted: their lines wait"
+        said = f"{each.machine}  {state}; {count(each.lines, 'line')}"
+        said += f", {each.waiting} held back as suspicious" if each.waiting else ""
+        console.print(Text.assemble((printable(each.name), "bold"), "  ", printable(said)))
     print_warnings(hubs.problems_of(last))
 
 
@@ -132,8 +130,7 @@ def show(
 
     open_memory(may_be_new=True)
     found = team_rows.lines_of([each.machine for each in run.machines_of(name)], limit=limit)
-    if as_json:
-        print_json([dataclasses.asdict(each) for each in found])
+    if print_json([dataclasses.asdict(each) for each in found], as_json=as_json):
         return
     for each in found:
         console.print(_line(each))
@@ -156,9 +153,7 @@ def trust(name: Name, *, yes: Yes = False, as_json: AsJson = False) -> None:
         prints = ", ".join(each.machine for each in machines)
         confirmed(f"Is {printable(name)}'s fingerprint {prints}? They see it in team list.", yes=yes)
     found = run.trust(name)
-    if as_json:
-        print_json([dataclasses.asdict(each) for each in found])
-    else:
+    if not print_json([dataclasses.asdict(each) for each in found], as_json=as_json):
         told = sum(each.lines - each.waiting for each in found)
         print_line(f"{printable(name)} is trusted: {count(told, 'line')} may be told.")
 
@@ -171,9 +166,7 @@ def distrust(name: Name, *, as_json: AsJson = False) -> None:
 
     open_memory(may_be_new=True)
     found = run.distrust(name)
-    if as_json:
-        print_json([dataclasses.asdict(each) for each in found])
-    else:
+    if not print_json([dataclasses.asdict(each) for each in found], as_json=as_json):
         print_line(f"{printable(name)} is not trusted; nothing of theirs is told.")
 
 
@@ -193,15 +186,8 @@ def leave(
     confirmed("What colleagues have shared is deleted here, with whom you trust.", yes=yes)
     open_memory(may_be_new=True)
     run.leave(erase=erase)
-    hubs.print_left("your own memory stays as it is", is_erased=erase, as_json=as_json)
-
-
-def _author(each: Author) -> Text:
-    state = f"trusted as {each.known_as}" if each.known_as else "not trusted: their lines wait"
-    said = f"{each.machine}  {state}; {count(each.lines, 'line')}"
-    if each.waiting:
-        said += f", {each.waiting} held back as suspicious"
-    return Text.assemble((printable(each.name), "bold"), "  ", printable(said))
+    if not print_json({"left": True, "erased": erase}, as_json=as_json):
+        console.print("Left; your own memory stays as it is.")
 
 
 def _line(each: Shared) -> Text:

@@ -9,6 +9,7 @@ from claude_mem_lite.text import clean, count, join
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "m"))
 _DATED_FROM_S = 14 * 86_400
 _KIBI = 1_024
+ID_CHARS = 8  # of an id
 
 
 def age(at: str, now: float) -> str:

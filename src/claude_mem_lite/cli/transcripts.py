@@ -10,12 +10,10 @@ import typer
 
 from claude_mem_lite import config, locks, settings
 from claude_mem_lite.capture import clients, inbox
-from claude_mem_lite.cli.app import INTERRUPTED
-from claude_mem_lite.cli.groups import imports
-from claude_mem_lite.cli.options import AsJson, ClientName, OnlyProject
+from claude_mem_lite.cli.app import INTERRUPTED, imports
+from claude_mem_lite.cli.options import AsJson, ClientName, OnlyProject, when
 from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, progress_bar
 from claude_mem_lite.cli.text import printable, size
-from claude_mem_lite.cli.times import moment
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, other_clients
 from claude_mem_lite.text import count, join
@@ -34,10 +32,7 @@ def import_transcripts(
         ClientName, typer.Option("--from", metavar="CLIENT", help=f"{', '.join(ClientName)}.")
     ] = ClientName.CLAUDE_CODE,
     project: OnlyProject = "",
-    since: Annotated[
-        str | None,
-        typer.Option(parser=moment, metavar="TIME", help="Sessions that began since: 2026-11-01, 12h, 2d."),
-    ] = None,
+    since: Annotated[str | None, when("Sessions that began since: 2026-11-01, 12h, 2d.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what there is, and what Claude would cost.")
     ] = False,
@@ -147,9 +142,7 @@ def _take(client: ClientName, project: str, since: str, *, as_json: bool, quiet:
         "claude_usd": 0.0 if is_cut_short else _claude_usd(run),
         "is_cut_short": is_cut_short,
     }
-    if as_json:
-        print_json(told)
-    elif not quiet:
+    if not print_json(told, as_json=as_json) and not quiet:
         _show(told, found)
     if is_cut_short:
         errors.print("[yellow]stopped:[/yellow] what is taken in stays; the same command goes on from there")
@@ -185,12 +178,11 @@ def _reckon(client: ClientName, project: str, since: str, *, has_memory: bool, a
             ),
             progress=lambda session: progress.advance(task, session.size_bytes),
         )
-    if as_json:
-        print_json({
-            **_told(found, reckoned.sessions, reckoned.tool_calls, reckoned.events), "dry_run": True,
-            "projects": len({each.project_dir for each in found.sessions}), "bytes": reckoned.size_bytes,
-            "takes_s": round(reckoned.took_s, 1), "usd": 0.0, "claude_usd": round(reckoned.usd, 4),
-        })  # fmt: skip
+    if print_json({
+        **_told(found, reckoned.sessions, reckoned.tool_calls, reckoned.events), "dry_run": True,
+        "projects": len({each.project_dir for each in found.sessions}), "bytes": reckoned.size_bytes,
+        "takes_s": round(reckoned.took_s, 1), "usd": 0.0, "claude_usd": round(reckoned.usd, 4),
+    }, as_json=as_json):  # fmt: skip
         return
     _show_reckoned(reckoned, found)
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from claude_mem_lite import config, settings
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.guards import sync
-from claude_mem_lite.cli.options import AsJson, Yes
+from claude_mem_lite.cli.options import AsJson, Yes, when
 from claude_mem_lite.cli.output import (
     confirmed,
     console,
@@ -25,7 +25,6 @@ from claude_mem_lite.cli.output import (
     working,
 )
 from claude_mem_lite.cli.text import size
-from claude_mem_lite.cli.times import moment
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.text import count, join
 
@@ -63,8 +62,7 @@ _PRUNED = {
 def prune(
     *,
     older_than: Annotated[
-        str | None,
-        typer.Option(parser=moment, metavar="AGE", help="Delete what is older: 12h, 2d, 3w, 2026-11-01."),
+        str | None, when("Delete what is older: 12h, 2d, 3w, 2026-11-01.", metavar="AGE")
     ] = None,
     keep_raw: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Keep the newest N raw events, however old.")
@@ -97,12 +95,10 @@ def prune(
     problems = [f"{problem}; the rest is done: claude-mem prune again" for problem in problems if problem]
     after = files.sizes()
     counts = dataclasses.asdict(pruned)
-    if as_json:
-        print_json({
-            "dry_run": dry_run, "pruned": counts, "bytes_before": before, "bytes_after": after,
-            "problems": problems,
-        })  # fmt: skip
-    else:
+    if not print_json({
+        "dry_run": dry_run, "pruned": counts, "bytes_before": before, "bytes_after": after,
+        "problems": problems,
+    }, as_json=as_json):  # fmt: skip
         said = join([count(number, _PRUNED[name]) for name, number in counts.items() if number], limit=9)
         went = "would go" if dry_run else "gone"
         print_line(f"{said} {went}." if said else "Nothing to prune.")
@@ -124,16 +120,8 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
         str, typer.Option(metavar="PATH", help="A project with all that is known of it.")
     ] = "",
     file: Annotated[str, typer.Option(metavar="PATH", help="A file, and what was done to it.")] = "",
-    since: Annotated[
-        str | None,
-        typer.Option(parser=moment, metavar="TIME", help="Everything since then: 2026-11-01, 12h, 2d."),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            parser=moment, metavar="TIME", help="Everything before then; with --since, between the two."
-        ),
-    ] = None,
+    since: Annotated[str | None, when("Everything since then: 2026-11-01, 12h, 2d.")] = None,
+    until: Annotated[str | None, when("Everything before then; with --since, between the two.")] = None,
     match: Annotated[
         str, typer.Option(metavar="TEXT", help="Everything that contains this text, in any case.")
     ] = "",
@@ -178,17 +166,14 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     of_project = f" of the project {wanted.project_dir}" if project else ""
     if not dry_run and any(dataclasses.astuple(found)):
         confirmed(f"To be forgotten for good: {told(found)}{of_project}.", yes=yes)
-    if not dry_run and any(dataclasses.astuple(found)):
         with working("forgetting", quiet=as_json):
             found, problems = forgetting.forget(wanted, paused=supervise.paused())
         sync()
     copies = backup.older_copies()
-    if as_json:
-        print_json({
-            "dry_run": dry_run, "project": wanted.project_dir, "forgotten": dataclasses.asdict(found),
-            "problems": problems, "older_copies": copies,
-        })  # fmt: skip
-    else:
+    if not print_json({
+        "dry_run": dry_run, "project": wanted.project_dir, "forgotten": dataclasses.asdict(found),
+        "problems": problems, "older_copies": copies,
+    }, as_json=as_json):  # fmt: skip
         went = "Would be forgotten" if dry_run else "Forgotten"
         said = (
             f"{went}: {told(found)}{of_project}."
@@ -214,9 +199,7 @@ def reindex(*, as_json: AsJson = False) -> None:
     open_memory()
     with working("looking over the indexes", quiet=as_json):
         found = indexing.reindex()
-    if as_json:
-        print_json(dataclasses.asdict(found))
-    else:
+    if not print_json(dataclasses.asdict(found), as_json=as_json):
         for line in _wrong(found):
             print_line(line)
         if not found.left:
