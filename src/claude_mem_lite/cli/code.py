@@ -1,10 +1,9 @@
 """map, history, callers, callees and mermaid: print the code map of a project."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any
 
 import typer
 from rich.progress import track
@@ -16,9 +15,6 @@ from claude_mem_lite.cli.options import AsJson, Project, Quiet, project_of
 from claude_mem_lite.cli.output import console, errors, open_memory, print_json, print_line, working
 from claude_mem_lite.cli.text import ID_CHARS, age, printable
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 _MOST_TOLD = 12  # overriding methods, and unresolved calls
 _COLOURS = {"new": "green", "modified": "yellow", "deleted": "red"}
@@ -57,7 +53,7 @@ def map_project(
             f"{project} is no project: a map of it would take in everything below it."
             " Say which: claude-mem map FOLDER"
         )
-    _print_scan(_scan(project, quiet=quiet or as_json), as_json=as_json, quiet=quiet)
+    _scan(project, as_json=as_json, quiet=quiet)
 
 
 def _print_edges(folder: str, *, as_json: bool, quiet: bool) -> None:
@@ -81,20 +77,21 @@ def _print_edges(folder: str, *, as_json: bool, quiet: bool) -> None:
             print_line(printable(line))
 
 
-def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
+def _scan(project_dir: str, *, as_json: bool, quiet: bool) -> None:
+    """Bring the map of a project up to date, and print what has changed."""
     from claude_mem_lite.codemap import file_index, graph
     from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.storage import code
 
     started = time.monotonic()
     open_memory(may_be_new=True)
-    found = file_index.scan(project_dir, track=_track(quiet=quiet))
-    with working("resolving calls", quiet=quiet):
+    found = file_index.scan(project_dir, track=_track(quiet=quiet or as_json))
+    with working("resolving calls", quiet=quiet or as_json):
         graph.refresh(project_dir, "")
     check_code(project_dir)
     counts = code.counts(project_dir)
     changes = {name: found.changes[name] for name in ("new", "modified", "deleted")}
-    return {
+    scan: dict[str, Any] = {
         "project_dir": project_dir,
         "files": found.files,
         "changed": found.changed,
@@ -104,19 +101,16 @@ def _scan(project_dir: str, *, quiet: bool) -> dict[str, Any]:
         **counts,
         "took_ms": round((time.monotonic() - started) * 1000),
     }
-
-
-def _print_scan(scan: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
     if print_json(scan, as_json=as_json):
         return
     for path, error in scan["errors"].items():
         errors.print(Text(printable(f"{path}: {error}"), style="yellow"))
     if not quiet:
-        changes = ", ".join(f"{count:,} {name}" for name, count in scan["changes"].items() if count)
+        told = ", ".join(f"{count:,} {name}" for name, count in scan["changes"].items() if count)
         print_line(printable(scan["project_dir"]), "bold")
         console.print(
             f"{scan['files']:,} files, {len(scan['changed']):,} of them read, {len(scan['gone']):,} gone;"
-            f" {scan['functions']:,} functions{f' ({changes})' if changes else ''};"
+            f" {scan['functions']:,} functions{f' ({told})' if told else ''};"
             f" {scan['calls']:,} calls, {scan['unresolved']:,} unresolved; {scan['took_ms'] / 1000:.1f} s"
         )
 

@@ -1,10 +1,8 @@
 """doctor: find what is wrong with the installation, and fix it."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -14,9 +12,6 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import console, print_json, print_line, working
 from claude_mem_lite.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from claude_mem_lite.services.doctor import Finding
 
 
 @app.command()
@@ -41,6 +36,7 @@ def doctor(
 def _examined(*, fix: bool, api: bool, quiet: bool) -> list[dict[str, Any]]:
     """Return each finding as JSON has it, after its cure where that is wanted."""
     from claude_mem_lite.services import doctor as checks
+    from claude_mem_lite.storage import DatabaseError
 
     with working("looking", quiet=quiet):
         findings = list(checks.examine())
@@ -48,7 +44,13 @@ def _examined(*, fix: bool, api: bool, quiet: bool) -> list[dict[str, Any]]:
             findings.append(checks.ask_api(settings.load()))
     told = []
     for finding in findings:
-        outcome = _cure(finding) if fix and finding.fix and not finding.is_fine else ""
+        outcome = ""
+        if fix and finding.fix and not finding.is_fine:
+            try:
+                finding.fix()
+                outcome = "cured"
+            except (ClaudeMemError, DatabaseError, sqlite3.Error, OSError) as error:
+                outcome = f"not cured: {error}"
         told.append({
             "name": finding.name,
             "ok": finding.is_fine or outcome == "cured",
@@ -58,17 +60,6 @@ def _examined(*, fix: bool, api: bool, quiet: bool) -> list[dict[str, Any]]:
             "outcome": outcome,
         })  # fmt: skip
     return told
-
-
-def _cure(finding: Finding) -> str:
-    from claude_mem_lite.storage import DatabaseError
-
-    assert finding.fix is not None  # noqa: S101  (asked before)
-    try:
-        finding.fix()
-    except (ClaudeMemError, DatabaseError, sqlite3.Error, OSError) as error:
-        return f"not cured: {error}"
-    return "cured"
 
 
 def _show(told: list[dict[str, Any]]) -> None:

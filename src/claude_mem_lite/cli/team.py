@@ -1,11 +1,9 @@
 """team: share what you choose of a project with colleagues, and say whose words count here."""
 
-from __future__ import annotations
-
 import dataclasses
 import getpass
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -17,9 +15,6 @@ from claude_mem_lite.cli.options import AsJson, Project, Yes, project_of
 from claude_mem_lite.cli.output import confirmed, console, open_memory, print_json, print_line, print_warnings
 from claude_mem_lite.cli.text import age, printable
 from claude_mem_lite.text import count, one_line
-
-if TYPE_CHECKING:
-    from claude_mem_lite.storage.team import Shared
 
 team = typer.Typer(help="Share what you choose of a project with your team.", no_args_is_help=True)
 app.add_typer(team, name="team")
@@ -133,7 +128,13 @@ def show(
     if print_json([dataclasses.asdict(each) for each in found], as_json=as_json):
         return
     for each in found:
-        console.print(_line(each))
+        line = each.line
+        told = line.get("content") or line.get("command") or line.get("title") or line.get("summary") or ""
+        said = Text.assemble((each.id[:8], "yellow"), f"  {age(each.at, time.time())}  {each.kind}: ")
+        said.append(printable(one_line(told, _CHARS)))
+        if each.waits:
+            said.append(f"  (waits: {printable(each.waits)})", style="bold yellow")
+        console.print(said)
     if not found:
         console.print("Nothing of the projects here.")
 
@@ -188,13 +189,3 @@ def leave(
     run.leave(erase=erase)
     if not print_json({"left": True, "erased": erase}, as_json=as_json):
         console.print("Left; your own memory stays as it is.")
-
-
-def _line(each: Shared) -> Text:
-    line: dict[str, Any] = each.line
-    told = line.get("content") or line.get("command") or line.get("title") or line.get("summary") or ""
-    said = Text.assemble((each.id[:8], "yellow"), f"  {age(each.at, time.time())}  {each.kind}: ")
-    said.append(printable(one_line(told, _CHARS)))
-    if each.waits:
-        said.append(f"  (waits: {printable(each.waits)})", style="bold yellow")
-    return said

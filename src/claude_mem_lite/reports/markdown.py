@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from claude_mem_lite.codemap.mermaid import render
 from claude_mem_lite.reports import words
-from claude_mem_lite.reports.model import Graph, Report, Session
+from claude_mem_lite.reports.model import Report, Session
 from claude_mem_lite.text import count, join, one_line
 
 _MOST_SESSIONS, _MOST_FUNCTIONS, _MOST_FILES, _MOST_GRAPHS = 100, 24, 12, 3
@@ -70,15 +70,12 @@ def _graphs(report: Report) -> Iterator[str]:
     for graph in graphs[:_MOST_GRAPHS]:
         if len(graphs) > 1:
             yield from (f"### {_plain(words.project(graph.project_dir))}", "")
-        yield from ("```mermaid", _mermaid(graph) + "```", "")
+        nodes = [(each.file, each.name) for each in graph.functions]
+        calls = {(nodes[call.caller], nodes[call.callee]): call.is_certain for call in graph.calls}
+        changes = {(each.file, each.name): each.change for each in graph.functions}
+        yield from ("```mermaid", render(nodes, calls, changes) + "```", "")
     if more := words.left_out(len(graphs), _MOST_GRAPHS):
         yield f"{more} projects"
-
-
-def _mermaid(graph: Graph) -> str:
-    nodes = [(each.file, each.name) for each in graph.functions]
-    calls = {(nodes[call.caller], nodes[call.callee]): call.is_certain for call in graph.calls}
-    return render(nodes, calls, {(each.file, each.name): each.change for each in graph.functions})
 
 
 def _learnings(report: Report) -> Iterator[str]:

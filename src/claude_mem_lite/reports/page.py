@@ -11,9 +11,8 @@ from functools import partial
 from claude_mem_lite import __version__
 from claude_mem_lite.reports import charts, drawing, words
 from claude_mem_lite.reports.charts import Series
-from claude_mem_lite.reports.element import Element, document, element
+from claude_mem_lite.reports.element import Element, chip, document, element, figure, more, section, table
 from claude_mem_lite.reports.model import CHANGES, KINDS, File, Function, Graph, Learning, Report, Session
-from claude_mem_lite.reports.parts import chip, figure, more, section, table
 from claude_mem_lite.text import count, one_line
 
 MARK = b'<!doctype html>\n<html lang="en" class="claude-mem-report">'  # what tells our pages from others
