@@ -17,21 +17,16 @@ def refuse_taken(path: str) -> None:
         raise ClaudeMemError(f"there is no folder {folder} to write to")
 
 
-def _begins_so(path: str, mark: bytes) -> bool:
-    """Tell whether a file begins with some bytes; without any, no file does."""
-    if not mark or not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(mark)) == mark
-
-
 @contextlib.contextmanager
 def created(path: str, *, replacing: bytes = b"") -> Iterator[BinaryIO]:
     """Yield a file to write to that gets its name, an absolute path, at the end, also of one that begins so.
 
     Raises: ClaudeMemError when the name is taken.
     """
-    is_ours = _begins_so(path, replacing)
+    is_ours = False
+    if replacing and os.path.isfile(path):
+        with open(path, "rb") as there:
+            is_ours = there.read(len(replacing)) == replacing
     if not is_ours:
         refuse_taken(path)
     descriptor, unfinished = tempfile.mkstemp(prefix="claude-mem-unfinished-", dir=os.path.dirname(path))
