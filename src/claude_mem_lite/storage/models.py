@@ -82,15 +82,30 @@ class _Json(TextField):
         return json.loads(value)
 
 
+_TABLES = {
+    "Session": "sessions", "Observation": "observations", "FunctionMapEntry": "function_map",
+    "FunctionChange": "function_changes", "SourceFile": "source_files", "CallEdge": "call_graph",
+    "Learning": "learnings", "LogEntry": "event_log", "RetiredName": "retired_names",
+    "FailedCall": "failed_calls", "ProjectFolder": "project_folders", "State": "state",
+    "PendingEvent": "pending_queue",
+}  # fmt: skip
+
+
+def _table_of(model: type[Table]) -> str:
+    return _TABLES.get(model.__name__, "")
+
+
 class _Table(Table):
+    pk = IntegerField(primary_key=True)  # of a table that names no other
+
     class Meta:
         database = memory_database
+        table_function = _table_of
 
 
 class Session(_Table):
     """One session of a client, see `capture.clients`; `id` is the client's own."""
 
-    pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
     project_dir = TextField()
     branch = TextField(default="")
@@ -117,9 +132,6 @@ class Session(_Table):
     extracted_pk = IntegerField(default=0)
     state = _Json(default=dict)
 
-    class Meta:
-        table_name = "sessions"
-
 
 class Observation(_Table):
     """What one capture, or a fold of several, came down to; `id` is the (first) event's."""
@@ -127,7 +139,6 @@ class Observation(_Table):
     if TYPE_CHECKING:
         session_id: str
 
-    pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
     session = ForeignKeyField(Session, field="id", column_name="session_id")
     project_dir = TextField()
@@ -152,14 +163,10 @@ class Observation(_Table):
     batch = TextField(null=True)
     embedding_status = TextField(default="pending")
 
-    class Meta:
-        table_name = "observations"
-
 
 class FunctionMapEntry(_Table):
     """A function of a project as the session that changed it last left it; "" where none is known."""
 
-    pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
     session_id = TextField()
     project_dir = TextField()
@@ -176,14 +183,10 @@ class FunctionMapEntry(_Table):
     end_line = IntegerField(default=0)
     embedding_status = TextField(default="pending")
 
-    class Meta:
-        table_name = "function_map"
-
 
 class FunctionChange(_Table):
     """What became of a function in a session ("new", "modified", "deleted") by which observation, if any."""
 
-    pk = IntegerField(primary_key=True)
     project_dir = TextField()
     file_path = TextField()
     qualified_name = TextField()
@@ -194,14 +197,10 @@ class FunctionChange(_Table):
     observation_id = TextField(null=True)
     created_at = TextField()
 
-    class Meta:
-        table_name = "function_changes"
-
 
 class SourceFile(_Table):
     """A source as it was last read; with an `error` its functions are those of the last good reading."""
 
-    pk = IntegerField(primary_key=True)
     project_dir = TextField()
     file_path = TextField()
     digest = TextField()
@@ -209,9 +208,6 @@ class SourceFile(_Table):
     error = TextField(default="")
     packed = BlobField()
     updated_at = TextField()
-
-    class Meta:
-        table_name = "source_files"
 
 
 class CallEdge(_Table):
@@ -221,7 +217,6 @@ class CallEdge(_Table):
     and `observation_id` is what confirmed it last.
     """
 
-    pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
     project_dir = TextField()
     caller_file = TextField()
@@ -240,9 +235,6 @@ class CallEdge(_Table):
     line = IntegerField(default=0)
     observation_id = TextField(null=True)
 
-    class Meta:
-        table_name = "call_graph"
-
 
 class Learning(_Table):
     """What is worth knowing in later sessions; without `project_dir` it holds everywhere.
@@ -253,7 +245,6 @@ class Learning(_Table):
     that say the same. `guard` is what is checked of it on tool calls (see `guards.Guard`), "" for nothing.
     """
 
-    pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
     project_dir = TextField(null=True)
     category = TextField()
@@ -275,14 +266,10 @@ class Learning(_Table):
     seen_at = TextField()
     embedding_status = TextField(default="pending")
 
-    class Meta:
-        table_name = "learnings"
-
 
 class LogEntry(_Table):
     """One finished job, its cost and its time."""
 
-    pk = IntegerField(primary_key=True)
     id = TextField(unique=True)
     session_id = TextField(null=True)
     event_type = TextField()
@@ -292,9 +279,6 @@ class LogEntry(_Table):
     tokens_out = IntegerField(null=True)
     created_at = TextField()
 
-    class Meta:
-        table_name = "event_log"
-
 
 class RetiredName(_Table):
     """A name that an edit took out of a project's code, and what stands there instead, if that is known.
@@ -303,7 +287,6 @@ class RetiredName(_Table):
     file of the work tree has it any more.
     """
 
-    pk = IntegerField(primary_key=True)
     project_dir = TextField()
     name = TextField()
     beside = TextField(default="")
@@ -313,9 +296,6 @@ class RetiredName(_Table):
     retired_at = TextField()
     is_gone = BooleanField(default=False)
 
-    class Meta:
-        table_name = "retired_names"
-
 
 class FailedCall(_Table):
     """A call that failed, with what worked instead, in which event; see `distill.failing`.
@@ -323,7 +303,6 @@ class FailedCall(_Table):
     `shape` is the command without its numbers; `is_cured` says that it has succeeded since, as it was.
     """
 
-    pk = IntegerField(primary_key=True)
     event_id = TextField()
     project_dir = TextField()
     session_id = TextField()
@@ -336,9 +315,6 @@ class FailedCall(_Table):
     works = TextField(default="")
     works_id = TextField(default="")
     is_cured = BooleanField(default=False)
-
-    class Meta:
-        table_name = "failed_calls"
 
 
 class ProjectFolder(_Table):
@@ -353,18 +329,12 @@ class ProjectFolder(_Table):
     key = TextField(default="")
     seen_at = TextField()
 
-    class Meta:
-        table_name = "project_folders"
-
 
 class State(_Table):
     """One fact that the processes share, as JSON under its name."""
 
     name = TextField(primary_key=True)
     value = _Json()
-
-    class Meta:
-        table_name = "state"
 
 
 class PendingEvent(_Table):
@@ -389,4 +359,3 @@ class PendingEvent(_Table):
 
     class Meta:
         database = queue_database
-        table_name = "pending_queue"
