@@ -14,7 +14,7 @@ from typing import Any
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.forget.marking import Marked, rows
 from claude_mem_lite.forget.wanted import Wanted, loaded, strings
-from claude_mem_lite.storage import facts, files, indexes
+from claude_mem_lite.storage import damage, facts, files
 from claude_mem_lite.storage.connections import BUSY_S
 from claude_mem_lite.storage.models import Observation, ProjectFolder, Session, State, memory_database
 from claude_mem_lite.storage.projects import MOVED
@@ -113,7 +113,7 @@ def purge() -> list[str]:
     An FTS5 index keeps deleted words until its parts are merged, so all are made anew first.
     """
     try:
-        indexes.rebuild_full_text()
+        damage.rebuild_full_text()
     except sqlite3.OperationalError as error:
         return [f"the full text could not be made anew ({error})"]
     problems = [problem for problem in map(files.vacuum, files.paths()) if problem]

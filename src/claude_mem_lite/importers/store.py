@@ -17,16 +17,13 @@ def events_to_import(session_id: str) -> Iterator[list[PendingEvent]]:
     waiting = [row.id for row in ids.order_by(PendingEvent.seq)]
     for start in range(0, len(waiting), _AT_ONCE):
         some = PendingEvent.id.in_(waiting[start : start + _AT_ONCE])
-        yield list(PendingEvent.select().where(some).order_by(PendingEvent.seq))
+        yield PendingEvent.rows(some, by=(PendingEvent.seq,))
 
 
 def captured(session_id: str) -> list[PendingEvent]:
     """Return the events of a session that no import has brought, in order."""
-    rows = PendingEvent.select().where(
-        (PendingEvent.session_id == session_id)
-        & PendingEvent.status.not_in([inbox.IMPORT, inbox.IMPORTED, inbox.REIMPORT])
-    )
-    return list(rows.order_by(PendingEvent.seq))
+    is_captured = PendingEvent.status.not_in([inbox.IMPORT, inbox.IMPORTED, inbox.REIMPORT])
+    return PendingEvent.rows(PendingEvent.session_id == session_id, is_captured, by=(PendingEvent.seq,))
 
 
 def is_imported(session_id: str) -> bool:

@@ -26,7 +26,7 @@ from claude_mem_lite.capture import backlog, client, guards, inbox, spool
 from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, other_clients, plugin, process_states, supervise
-from claude_mem_lite.storage import damage, indexes, migrations, models, queries, rebuild
+from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
 from claude_mem_lite.storage.connections import connect
 
 LEAST_FREE_BYTES = 500 << 20
@@ -169,7 +169,7 @@ def _index() -> Iterator[Finding]:
 
     if not _has_memory(read_only=False):
         return
-    wrong = indexes.wrong_full_text()
+    wrong = damage.wrong_full_text()
     found = f"the index of {', '.join(wrong)} is not what its table has" if wrong else "as its tables"
     yield Finding("full text", found, "claude-mem reindex" if wrong else "")
     state = inventory.state()

@@ -13,6 +13,8 @@ UNRESOLVED = "unresolved"
 BY_CLAUDE = "claude"  # the source of a call that Claude was asked for
 PAIR = ("caller_file", "caller_function", "callee_file", "callee_function")
 _PLACE = ("project_dir", *PAIR)
+_BY_PLACE = (CallEdge.caller_file, CallEdge.line, CallEdge.pk)
+_SUREST_FIRST = (CallEdge.confidence.desc(), *_BY_PLACE)
 
 Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and name
 
@@ -33,10 +35,10 @@ class Known(NamedTuple):
 
 def edges(project_dir: str, *, resolution: str | None = None) -> list[CallEdge]:
     """Return a project's calls, by the caller's file and line; `resolution` narrows them."""
-    rows = CallEdge.select().where(CallEdge.project_dir == project_dir)
+    where = [CallEdge.project_dir == project_dir]
     if resolution is not None:
-        rows = rows.where(CallEdge.resolution == resolution)
-    return list(rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+        where.append(CallEdge.resolution == resolution)
+    return CallEdge.rows(*where, by=_BY_PLACE)
 
 
 def known_edges(project_dir: str, files: Collection[str] | None = None) -> list[Known]:
@@ -58,16 +60,14 @@ def known_edges(project_dir: str, files: Collection[str] | None = None) -> list[
 def edges_at(project_dir: str, path: str) -> list[CallEdge]:
     """Return the calls from and to a file, the surest first."""
     in_file = (CallEdge.caller_file == path) | (CallEdge.callee_file == path)
-    rows = CallEdge.select().where((CallEdge.project_dir == project_dir) & in_file)
-    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+    return CallEdge.rows(CallEdge.project_dir == project_dir, in_file, by=_SUREST_FIRST)
 
 
 def edges_of(function: FunctionMapEntry, *, side: str) -> list[CallEdge]:
     """Return the calls of which a function is the "caller" or the "callee", the surest first."""
     file, name = getattr(CallEdge, f"{side}_file"), getattr(CallEdge, f"{side}_function")
     is_it = (file == function.file_path) & (name == function.qualified_name)
-    rows = CallEdge.select().where((CallEdge.project_dir == function.project_dir) & is_it)
-    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line, CallEdge.pk))
+    return CallEdge.rows(CallEdge.project_dir == function.project_dir, is_it, by=_SUREST_FIRST)
 
 
 def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
@@ -75,8 +75,7 @@ def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
     last = function.qualified_name.rpartition(".")[2]
     is_named = (CallEdge.callee_function == last) | CallEdge.callee_function.endswith(f".{last}")
     is_unresolved = (CallEdge.project_dir == function.project_dir) & (CallEdge.resolution == UNRESOLVED)
-    rows = CallEdge.select().where(is_unresolved & is_named)
-    found = rows.order_by(CallEdge.caller_file, CallEdge.line, CallEdge.pk)
+    found = CallEdge.rows(is_unresolved, is_named, by=_BY_PLACE)
     return [row for row in found if row.callee_function.rpartition(".")[2] == last]  # LIKE has wildcards
 
 

@@ -26,8 +26,10 @@ from claude_mem_lite.storage.models import (
 from claude_mem_lite.storage.rows import ROWS
 
 _FILE = ("project_dir", "file_path")
+_BY_PLACE = (FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.line)
 _TOLD = 200  # changes of a name's history
 _NEWEST = 5_000  # changes among which those made together are looked for
+_NEWEST_FIRST = (FunctionChange.created_at.desc(), FunctionChange.pk.desc())
 
 
 class Definition(NamedTuple):
@@ -63,13 +65,9 @@ class Changed(NamedTuple):
 
 def changed_functions(since: str, before: str) -> dict[str, list[FunctionMapEntry]]:
     """Return the functions that sessions changed last between two times (UTC text), by project."""
-    rows = FunctionMapEntry.select().where(
-        (FunctionMapEntry.session_id != "")
-        & (FunctionMapEntry.updated_at > since)
-        & (FunctionMapEntry.updated_at < before)
-    )
+    is_then = (FunctionMapEntry.updated_at > since) & (FunctionMapEntry.updated_at < before)
     found: dict[str, list[FunctionMapEntry]] = {}
-    for row in rows.order_by(FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.line):
+    for row in FunctionMapEntry.rows(FunctionMapEntry.session_id != "", is_then, by=_BY_PLACE):
         found.setdefault(row.project_dir, []).append(row)
     return found
 
@@ -117,14 +115,14 @@ def packed(project_dir: str, paths: Collection[str] | None = None) -> Iterator[t
 
 def functions_in(project_dir: str, path: str) -> list[FunctionMapEntry]:
     """Return a file's functions, by line."""
-    rows = FunctionMapEntry.select().where(_in_file(FunctionMapEntry, project_dir, path))
-    return list(rows.order_by(FunctionMapEntry.line, FunctionMapEntry.pk))
+    is_it = _in_file(FunctionMapEntry, project_dir, path)
+    return FunctionMapEntry.rows(is_it, by=(FunctionMapEntry.line, FunctionMapEntry.pk))
 
 
 def functions(project_dir: str) -> list[FunctionMapEntry]:
     """Return a project's functions, by file and line."""
-    rows = FunctionMapEntry.select().where(FunctionMapEntry.project_dir == project_dir)
-    return list(rows.order_by(FunctionMapEntry.file_path, FunctionMapEntry.line, FunctionMapEntry.pk))
+    order = (FunctionMapEntry.file_path, FunctionMapEntry.line, FunctionMapEntry.pk)
+    return FunctionMapEntry.rows(FunctionMapEntry.project_dir == project_dir, by=order)
 
 
 def definitions(project_dir: str) -> list[Definition]:
@@ -204,7 +202,7 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
         FunctionChange.select(FunctionChange, Observation.title, Observation.summary)
         .join(Observation, JOIN.LEFT_OUTER, on=(Observation.id == FunctionChange.observation_id))
         .where(_ends_so(FunctionChange, project_dir, name))
-        .order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc())
+        .order_by(*_NEWEST_FIRST)
         .dicts()
     )
     found = (
@@ -215,10 +213,8 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
 
 def changed_in(project_dir: str, session_id: str) -> dict[tuple[str, str], str]:
     """Return what a session did, first to last, to each function by file and name."""
-    rows = FunctionChange.select().where(
-        (FunctionChange.project_dir == project_dir) & (FunctionChange.session_id == session_id)
-    )
-    ordered = rows.order_by(FunctionChange.created_at, FunctionChange.pk)
+    mine = (FunctionChange.project_dir == project_dir) & (FunctionChange.session_id == session_id)
+    ordered = FunctionChange.rows(mine, by=(FunctionChange.created_at, FunctionChange.pk))
     return net(((row.file_path, row.qualified_name), row.change_type) for row in ordered)
 
 
@@ -253,19 +249,14 @@ def latest_changing_session(project_dir: str) -> str | None:
     rows = FunctionChange.select(FunctionChange.session_id).where(
         (FunctionChange.project_dir == project_dir) & (FunctionChange.session_id != "")
     )
-    row = rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).first()
+    row = rows.order_by(*_NEWEST_FIRST).first()
     return row.session_id if row else None
 
 
 def find_functions(project_dir: str | None, name: str) -> list[FunctionMapEntry]:
     """Return the functions of a name, by project, file and line."""
-    rows = FunctionMapEntry.select().where(_ends_so(FunctionMapEntry, project_dir, name))
-    place = (FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.line)
-    return [
-        row
-        for row in rows.order_by(*place)
-        if answers(row.project_dir, row.file_path, row.qualified_name, name)
-    ]
+    rows = FunctionMapEntry.rows(_ends_so(FunctionMapEntry, project_dir, name), by=_BY_PLACE)
+    return [row for row in rows if answers(row.project_dir, row.file_path, row.qualified_name, name)]
 
 
 def answers(project_dir: str, path: str, qualified: str, name: str) -> bool:
@@ -291,22 +282,15 @@ def changes_of(
     project_dir: str, sessions: Collection[str], *, since: str = "", limit: int
 ) -> list[FunctionChange]:
     """Return what some sessions did to a project's functions, newest first."""
-    rows = FunctionChange.select().where(
-        (FunctionChange.project_dir == project_dir)
-        & FunctionChange.session_id.in_(list(sessions))
-        & (FunctionChange.created_at > since)
-    )
-    return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
+    of_sessions = FunctionChange.session_id.in_(list(sessions)) & (FunctionChange.created_at > since)
+    mine = FunctionChange.project_dir == project_dir
+    return FunctionChange.rows(mine, of_sessions, by=_NEWEST_FIRST, limit=limit)
 
 
 def changes_in(project_dir: str, path: str, *, limit: int) -> list[FunctionChange]:
     """Return what became of a file's functions in sessions, newest first."""
-    rows = FunctionChange.select().where(
-        (FunctionChange.project_dir == project_dir)
-        & (FunctionChange.file_path == path)
-        & (FunctionChange.session_id != "")
-    )
-    return list(rows.order_by(FunctionChange.created_at.desc(), FunctionChange.pk.desc()).limit(limit))
+    mine = _in_file(FunctionChange, project_dir, path)
+    return FunctionChange.rows(mine, FunctionChange.session_id != "", by=_NEWEST_FIRST, limit=limit)
 
 
 def newest_changes(project_dir: str) -> list[Changed]:
@@ -334,8 +318,8 @@ def nth_newest_closed_start(project_dir: str, n: int) -> str | None:
 
 def observations_after(project_dir: str, pk: int, *, limit: int) -> list[Observation]:
     """Return a project's observations that were stored after one, oldest first."""
-    rows = Observation.select().where((Observation.project_dir == project_dir) & (Observation.pk > pk))
-    return list(rows.order_by(Observation.pk).limit(limit))
+    mine = Observation.project_dir == project_dir
+    return Observation.rows(mine, Observation.pk > pk, by=(Observation.pk,), limit=limit)
 
 
 def state(project_dir: str) -> dict[str, Any]:

@@ -40,6 +40,7 @@ COMPACT = "compact"
 FALLBACK, SUBAGENT, RECALL, LATE = "fallback", "subagent", "recall", "late"
 # A look at a file or a list is worth a line only in a search.
 LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
+_NEWEST_FIRST = (Observation.created_at.desc(), Observation.pk.desc())
 _ABOUT_FILE = 12  # observations
 _NEWEST = 1_000  # events, or messages, among which something recent is looked for
 _ANY_AGENT = "general-purpose"  # who is asked where a call names no type
@@ -103,7 +104,7 @@ def observations(project_dir: str, sessions: Collection[str], *, limit: int) -> 
         & Observation.session.in_(list(sessions))
         & Observation.tool_name.not_in(LOOKS)
     )
-    return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()).limit(limit))
+    return list(rows.order_by(*_NEWEST_FIRST).limit(limit))
 
 
 def answers_between(project_dir: str, start: str, end: str) -> list[Observation]:
@@ -122,11 +123,9 @@ def learnings(project_dir: str, *, least: float, since: str = "", limit: int) ->
     What something newer has taken the place of, and what waits for the user, is not among it.
     """
     is_current = learning_rows.here(project_dir) & learning_rows.CURRENT
-    rows = Learning.select().where(
-        is_current & (Learning.confidence >= least) & (Learning.updated_at > since)
-    )
+    is_told = (Learning.confidence >= least) & (Learning.updated_at > since)
     order = (Learning.stale != "", Learning.confidence.desc(), Learning.updated_at.desc())
-    return list(rows.order_by(*order).limit(limit))
+    return Learning.rows(is_current, is_told, by=order, limit=limit)
 
 
 def about_file(project_dir: str, path: str, *, without: str) -> list[Observation]:
@@ -141,20 +140,19 @@ def about_file(project_dir: str, path: str, *, without: str) -> list[Observation
     )
     parameters = (f'files_touched:"{phrase}"', project_dir, without, json.dumps(LOOKS), path, _ABOUT_FILE)
     ids = [row_id for (row_id,) in memory_database.execute_sql(query, parameters)]
-    rows = Observation.select().where(Observation.id.in_(ids))
-    return list(rows.order_by(Observation.created_at.desc(), Observation.pk.desc()))
+    return Observation.rows(Observation.id.in_(ids), by=_NEWEST_FIRST)
 
 
 def callers(project_dir: str, path: str, names: Collection[str], *, least: float) -> list[CallEdge]:
     """Return the sure calls to some functions of a file from elsewhere, the surest first."""
-    rows = CallEdge.select().where(
-        (CallEdge.project_dir == project_dir)
-        & (CallEdge.callee_file == path)
-        & CallEdge.callee_function.in_(list(names))
-        & (CallEdge.caller_file != path)
-        & (CallEdge.confidence >= least)
+    return CallEdge.rows(
+        CallEdge.project_dir == project_dir,
+        CallEdge.callee_file == path,
+        CallEdge.callee_function.in_(list(names)),
+        CallEdge.caller_file != path,
+        CallEdge.confidence >= least,
+        by=(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line),
     )
-    return list(rows.order_by(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line))
 
 
 # --- of the queue, while it is there ---------------------------------------------------------------
@@ -291,8 +289,8 @@ def note_shown(session_id: str, shown: Mapping[str, Any], *, at: str) -> None:
 
 def shown_in(session_id: str) -> list[LogEntry]:
     """Return the blocks that a session was shown, oldest first."""
-    rows = LogEntry.select().where((LogEntry.session_id == session_id) & (LogEntry.event_type == SHOWN))
-    return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
+    is_it = (LogEntry.session_id == session_id) & (LogEntry.event_type == SHOWN)
+    return LogEntry.rows(is_it, by=(LogEntry.created_at, LogEntry.pk))
 
 
 def shown_waiting(session_id: str) -> list[dict[str, Any]]:
@@ -312,9 +310,8 @@ def told_of_others(session_id: str) -> list[str]:
     ids = {
         row_id for row in shown_in(session_id) for key in ("ids", "also") for row_id in row.data.get(key, ())
     }
-    tools = Observation.select().where(
-        Observation.id.in_(sorted(ids)) & Observation.tool_name.not_in(["UserPromptSubmit", "Stop"])
-    )
+    is_tools = Observation.tool_name.not_in(["UserPromptSubmit", "Stop"])
+    tools = Observation.rows(Observation.id.in_(sorted(ids)), is_tools)
     sessions = Session.select(Session.summary).where(Session.id.in_(sorted(ids)))
     return [
         *(f"{row.title}\n{row.summary}\n{row.detail or ''}" for row in tools),
@@ -371,10 +368,9 @@ def uses(sessions: Collection[str]) -> dict[str, tuple[int, int]]:
 
 def sessions_shown(row_id: str) -> list[LogEntry]:
     """Return the blocks in which an id was shown, oldest first."""
-    query = LogEntry.select().where(
-        (LogEntry.event_type == SHOWN) & (fn.INSTR(LogEntry.data, json.dumps(row_id)) > 0)
-    )
-    return [row for row in query.order_by(LogEntry.created_at) if row_id in row.data.get("ids", ())]
+    may_be = (LogEntry.event_type == SHOWN) & (fn.INSTR(LogEntry.data, json.dumps(row_id)) > 0)
+    rows = LogEntry.rows(may_be, by=(LogEntry.created_at,))
+    return [row for row in rows if row_id in row.data.get("ids", ())]
 
 
 def docs_of_new(project_dir: str, path: str) -> dict[str, str]:

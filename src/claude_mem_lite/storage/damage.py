@@ -1,4 +1,7 @@
-"""Recognize damage inside a database, apart from a lock or a full disk, and name its cure."""
+"""Recognize damage inside a database, apart from a lock or a full disk, and name its cure.
+
+What is derived within the databases, full text and indexes, is checked and rebuilt here, too.
+"""
 
 import contextlib
 import functools
@@ -14,6 +17,7 @@ from claude_mem_lite.storage.connections import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS, TOO_OLD
 
 _MEMORY = "claude-mem.db"
+FULL_TEXT = ("observations", "sessions", "learnings", "function_map")
 _CURES = {
     _MEMORY: "claude-mem down, move it aside, then claude-mem restore your last backup,"
     " or claude-mem up, which makes anew what queue.db still has",
@@ -95,6 +99,44 @@ def problem(path: str) -> str:
             return f"is damaged ({wrong[0]})" if wrong else ""
         except sqlite3.DatabaseError as error:
             return f"cannot be read ({error})"
+
+
+def wrong_full_text() -> list[str]:
+    """Return the tables whose full text is not that of their rows."""
+    wrong = []
+    with closing(connect(config.memory_path())) as connection:
+        for table in FULL_TEXT:
+            try:
+                # The 1 has the rows compared, too; otherwise it is only the index with itself.
+                connection.execute(
+                    f"INSERT INTO {table}_fts({table}_fts, rank) VALUES ('integrity-check', 1)"  # noqa: S608
+                )
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                wrong.append(table)
+    return wrong
+
+
+def rebuild_full_text() -> None:
+    """Make the full text anew, without the words of rows that are gone: FTS5 keeps those until it merges."""
+    with closing(connect(config.memory_path())) as connection:
+        for table in FULL_TEXT:
+            connection.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('rebuild')")  # noqa: S608
+
+
+def reindex() -> bool:
+    """Make all indexes and the full text anew; return False where damaged pages keep from it."""
+    try:
+        for path in files.paths():
+            with closing(connect(path)) as connection:
+                connection.execute("REINDEX")
+        rebuild_full_text()
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return False
+    return True
 
 
 def _checked(connection: sqlite3.Connection, pragma: str, *, most: int = 1) -> list[str]:

@@ -42,8 +42,8 @@ def kept_events() -> set[str]:
 
 def observations(*, since: str, limit: int) -> list[Observation]:
     """Return the newest observations of tool calls, newest first."""
-    rows = Observation.select().where((Observation.tier != "") & (Observation.created_at >= since))
-    return list(rows.order_by(Observation.pk.desc()).limit(limit))
+    is_call = (Observation.tier != "") & (Observation.created_at >= since)
+    return Observation.rows(is_call, by=(Observation.pk.desc(),), limit=limit)
 
 
 def ids(*, since: str = "", tiers: Collection[str] = (), by_claude: bool = False) -> list[str]:
@@ -172,8 +172,8 @@ def learning_events(*, since: str) -> Counter[str]:
 
 def judgements(*, since: str) -> list[LogEntry]:
     """Return what automatic evaluations have found, oldest first."""
-    rows = LogEntry.select().where((LogEntry.event_type == JUDGED) & (LogEntry.created_at >= since))
-    return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
+    is_it = (LogEntry.event_type == JUDGED) & (LogEntry.created_at >= since)
+    return LogEntry.rows(is_it, by=(LogEntry.created_at, LogEntry.pk))
 
 
 def _counted(key: Any, condition: Any, *, since: str) -> dict[str, int]:

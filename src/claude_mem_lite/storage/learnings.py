@@ -29,10 +29,7 @@ State = Literal[
 Sort = Literal["confidence", "seen", "times", "created"]
 
 EVENTS = "learning."  # what the events of learnings begin with in `event_log`
-ASKED, BOTH = (
-    f"{EVENTS}asked",
-    f"{EVENTS}both",
-)  # two that tell one matter otherwise
+ASKED, BOTH = f"{EVENTS}asked", f"{EVENTS}both"  # two that tell one matter otherwise
 TOLD = 0.5  # from which confidence on a learning is told to sessions
 PROPOSING = 3  # projects that say the same, from which on a learning is proposed as global
 
@@ -111,7 +108,7 @@ def get(prefix: str) -> Learning:
 
 def by_ids(ids: Collection[str]) -> list[Learning]:
     """Return those of some learnings that are there, oldest first."""
-    return list(Learning.select().where(Learning.id.in_(list(ids))).order_by(Learning.pk))
+    return Learning.rows(Learning.id.in_(list(ids)), by=(Learning.pk,))
 
 
 def insert(**fields: Any) -> Learning:
@@ -128,7 +125,7 @@ def update(row: Learning, **fields: Any) -> None:
 
 def superseded_by(learning_id: str) -> list[Learning]:
     """Return what a learning took the place of."""
-    return list(Learning.select().where(Learning.superseded_by == learning_id).order_by(Learning.pk))
+    return Learning.rows(Learning.superseded_by == learning_id, by=(Learning.pk,))
 
 
 def with_other_code(project_dir: str) -> list[Learning]:
@@ -144,14 +141,13 @@ def with_other_code(project_dir: str) -> list[Learning]:
 
 def elsewhere(ids: Collection[str], project_dir: str) -> list[Learning]:
     """Return those of some learnings that are current in other projects."""
-    others = (Learning.project_dir != project_dir) & Learning.id.in_(list(ids))
-    return list(Learning.select().where(others & CURRENT))
+    return Learning.rows(Learning.project_dir != project_dir, Learning.id.in_(list(ids)), CURRENT)
 
 
 def unseen(project_dir: str, *, since: str, floor: float) -> list[Learning]:
     """Return a project's own learnings, not the user's, that were last seen before a time."""
     faded = (Learning.seen_at < since) & (Learning.confidence > floor) & ~Learning.is_manual
-    return list(Learning.select().where((Learning.project_dir == project_dir) & CURRENT & faded))
+    return Learning.rows(Learning.project_dir == project_dir, CURRENT, faded)
 
 
 def note_seen(ids: Collection[str], *, at: str) -> None:
@@ -166,7 +162,7 @@ def events_after(
 ) -> list[tuple[Observation, dict[str, Any]]]:
     """Return a session's observations of some tools after one, oldest first, each with its event."""
     mine = (Observation.session == session_id) & Observation.tool_name.in_(list(tools))
-    rows = list(Observation.select().where(mine & (Observation.pk > pk)).order_by(Observation.pk))
+    rows = Observation.rows(mine, Observation.pk > pk, by=(Observation.pk,))
     kept = PendingEvent.select(PendingEvent.id, PendingEvent.raw_output).where(
         PendingEvent.id.in_([row.id for row in rows])
     )
@@ -201,18 +197,13 @@ def said_elsewhere(project_dir: str, *, without: str, limit: int) -> list[tuple[
     What was learned of it is among that: some of it was no prompt.
     """
     here = Observation.project_dir == project_dir
-    prompts = Observation.select().where(
-        here & (Observation.tool_name == "UserPromptSubmit") & (Observation.session != without)
-    )
-    said = [
-        (row.session_id, row.created_at, row.summary)
-        for row in prompts.order_by(Observation.pk.desc()).limit(limit)
-    ]
-    told = [row for row in find(project_dir, state="candidate") if row.source_sessions]
+    is_prompt = (Observation.tool_name == "UserPromptSubmit") & (Observation.session != without)
+    prompts = Observation.rows(here, is_prompt, by=(Observation.pk.desc(),), limit=limit)
+    said = [(row.session_id, row.created_at, row.summary) for row in prompts]
     return said + [
         (row.source_sessions[0], row.created_at, row.content)
-        for row in told
-        if row.source_sessions[0] != without
+        for row in find(project_dir, state="candidate")
+        if row.source_sessions and row.source_sessions[0] != without
     ]
 
 
@@ -275,17 +266,14 @@ def note_learned(session_id: str, pk: int) -> None:
 
 def story(learning_id: str) -> list[LogEntry]:
     """Return what happened to a learning, oldest first."""
-    rows = LogEntry.select().where(
-        LogEntry.event_type.startswith(EVENTS) & (fn.INSTR(LogEntry.data, learning_id) > 0)
-    )
-    return list(rows.order_by(LogEntry.created_at, LogEntry.pk))
+    is_it = LogEntry.event_type.startswith(EVENTS) & (fn.INSTR(LogEntry.data, learning_id) > 0)
+    return LogEntry.rows(is_it, by=(LogEntry.created_at, LogEntry.pk))
 
 
 def sources(row: Learning) -> tuple[Sequence[Session], Sequence[Observation]]:
     """Return the sessions and the observations that support a learning, as far as they are kept."""
-    sessions = Session.select().where(Session.id.in_(row.source_sessions)).order_by(Session.started_at)
-    observations = Observation.select().where(Observation.id.in_(row.observations)).order_by(Observation.pk)
-    return list(sessions), list(observations)
+    sessions = Session.rows(Session.id.in_(row.source_sessions), by=(Session.started_at,))
+    return sessions, Observation.rows(Observation.id.in_(row.observations), by=(Observation.pk,))
 
 
 def here(project_dir: str) -> Any:

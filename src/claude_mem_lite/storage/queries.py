@@ -203,8 +203,8 @@ def redactions() -> int:
 
 def last_errors() -> list[PendingEvent]:
     """Return the newest events in error, but for lost ones."""
-    failed = PendingEvent.select().where((PendingEvent.status == "error") & (PendingEvent.event_name != ""))
-    return list(failed.order_by(PendingEvent.seq.desc()).limit(5))
+    is_it = (PendingEvent.status == "error") & (PendingEvent.event_name != "")
+    return PendingEvent.rows(is_it, by=(PendingEvent.seq.desc(),), limit=5)
 
 
 # --- sessions --------------------------------------------------------------------------------------
@@ -305,18 +305,14 @@ def save_observation(row: dict[str, Any]) -> None:
 
 def observations_of(session_id: str) -> list[Observation]:
     """Return a session's observations, oldest first."""
-    rows = Observation.select().where(Observation.session == session_id)
-    return list(rows.order_by(Observation.created_at, Observation.pk))
+    return Observation.rows(Observation.session == session_id, by=(Observation.created_at, Observation.pk))
 
 
 def neighbours(row: Observation) -> tuple[list[Observation], list[Observation]]:
     """Return the three observations before and after one in its session, both oldest first."""
-    rows = Observation.select().where(
-        (Observation.session == row.session_id) & (Observation.project_dir == row.project_dir)
-    )
-    before = rows.where(Observation.pk < row.pk).order_by(Observation.pk.desc()).limit(3)
-    after = rows.where(Observation.pk > row.pk).order_by(Observation.pk).limit(3)
-    return list(before)[::-1], list(after)
+    mine = (Observation.session == row.session_id) & (Observation.project_dir == row.project_dir)
+    before = Observation.rows(mine, Observation.pk < row.pk, by=(Observation.pk.desc(),), limit=3)
+    return before[::-1], Observation.rows(mine, Observation.pk > row.pk, by=(Observation.pk,), limit=3)
 
 
 def observation(prefix: str, project_dir: str | None = None) -> Observation:

@@ -44,12 +44,12 @@ def waiting_observations(tiers: Collection[str], *, ids: Sequence[str] | None = 
 
     With `ids`, at most MAX_ROWS, those of them that are still local, whether they wait or not.
     """
-    rows = Observation.select().where(Observation.batch.is_null())
     if ids is None:
-        rows = rows.where((Observation.upgrade == WAITING) & Observation.tier.in_(sorted(tiers)))
+        wanted = (Observation.upgrade == WAITING) & Observation.tier.in_(sorted(tiers))
     else:
-        rows = rows.where(Observation.id.in_(ids) & (Observation.written_by == "local"))
-    return list(rows.order_by(Observation.upgrade_attempts, Observation.pk).limit(MAX_ROWS))
+        wanted = Observation.id.in_(ids) & (Observation.written_by == "local")
+    order = (Observation.upgrade_attempts, Observation.pk)
+    return Observation.rows(Observation.batch.is_null(), wanted, by=order, limit=MAX_ROWS)
 
 
 def local_observations(
@@ -102,7 +102,7 @@ def leave_request(batch: str) -> None:
 
 def observations_in_batch(batch: str) -> list[Observation]:
     """Return the observations of one request of a Message Batch."""
-    return list(Observation.select().where(Observation.batch == batch).order_by(Observation.pk))
+    return Observation.rows(Observation.batch == batch, by=(Observation.pk,))
 
 
 def leave_batch(batch_id: str) -> None:
@@ -169,8 +169,8 @@ def outdated_sessions(
 
 def waiting_sessions() -> list[Session]:
     """Return the sessions whose summary waits for Claude, longest waiting first."""
-    rows = Session.select().where(Session.upgrade == WAITING)
-    return list(rows.order_by(Session.upgrade_attempts, Session.last_event_at).limit(MAX_ROWS))
+    order = (Session.upgrade_attempts, Session.last_event_at)
+    return Session.rows(Session.upgrade == WAITING, by=order, limit=MAX_ROWS)
 
 
 def write_summary(session_id: str, **words: Any) -> None:

@@ -26,6 +26,11 @@ class Table(Model):
         return rows  # type: ignore[no-any-return]
 
     @classmethod
+    def rows(cls, *where: Any, by: Sequence[Any] = (), limit: int | None = None) -> list[Self]:
+        """Return the whole rows that meet all of some conditions, in an order."""
+        return list(cls.select().where(*where).order_by(*by).limit(limit))
+
+    @classmethod
     def put(cls, *rows: Mapping[str, Any], on_conflict: str = "") -> None:
         """Insert rows of the same columns, and the defaults of the others; `on_conflict` is SQL's clause."""
         meta = cls._meta

@@ -95,13 +95,14 @@ def done_after(session: Session) -> list[list[Observation]]:
 
 def open_sessions_before(session: Session) -> Sequence[Session]:
     """Return the last sessions before one, in its project, whose summaries tell something as open."""
-    rows = Session.select().where(
-        (Session.project_dir == session.project_dir)
-        & (Session.id != session.id)
-        & (Session.last_event_at < session.last_event_at)
-        & (Session.summary.contains("Left open: ") | Session.summary.contains(" failed"))
+    return Session.rows(
+        Session.project_dir == session.project_dir,
+        Session.id != session.id,
+        Session.last_event_at < session.last_event_at,
+        Session.summary.contains("Left open: ") | Session.summary.contains(" failed"),
+        by=(Session.last_event_at.desc(),),
+        limit=_SESSIONS,
     )
-    return list(rows.order_by(Session.last_event_at.desc()).limit(_SESSIONS))
 
 
 def _done(project_dir: str, session_id: str, after: str) -> list[Observation]:

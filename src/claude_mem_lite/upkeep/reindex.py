@@ -12,7 +12,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import embedder, turns, vectors
 from claude_mem_lite.search.vectors import Vectors, VectorsError, digest
-from claude_mem_lite.storage import damage, embeddings, files, indexes
+from claude_mem_lite.storage import damage, embeddings, files
 
 _MOST_LINES = 5
 
@@ -41,8 +41,8 @@ class Found:
 def reindex() -> Found:
     """Make full text and indexes anew, and have wrong vectors made anew; return what was wrong."""
     found = Found(indexes=_damage())
-    found.full_text = indexes.wrong_full_text()
-    is_through = indexes.reindex()
+    found.full_text = damage.wrong_full_text()
+    is_through = damage.reindex()
     found.left = _damage() if found.indexes or not is_through else {}
     if found.left:
         return found
