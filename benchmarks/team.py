@@ -36,7 +36,7 @@ from claude_mem_lite.sync.team import incoming, run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_mem_lite.sync.outcome import Outcome
+    from claude_mem_lite.sync.setup import Outcome
 
 AT = "2026-11-01T09:00:00.000000Z"
 COLUMNS = "team, project, owner, name, data"

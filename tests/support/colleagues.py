@@ -12,7 +12,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, team
 from claude_mem_lite.sync import setup
-from claude_mem_lite.sync.outcome import Outcome
+from claude_mem_lite.sync.setup import Outcome
 from claude_mem_lite.sync.team import outgoing, run
 from support.machines import Machine
 

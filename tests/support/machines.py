@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from claude_mem_lite.storage import models
 from claude_mem_lite.sync import run
-from claude_mem_lite.sync.outcome import Outcome
+from claude_mem_lite.sync.setup import Outcome
 from claude_mem_lite.upkeep import exchange
 
 # What is of the machine: what was paid, and what the code on its disk says.

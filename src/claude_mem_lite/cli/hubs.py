@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from claude_mem_lite.cli.text import age
-from claude_mem_lite.sync.outcome import Outcome
+from claude_mem_lite.sync.setup import Outcome
 
 
 def synced(last: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from claude_mem_lite.cli.output import (
 )
 from claude_mem_lite.cli.text import printable
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.sync.outcome import Outcome
+from claude_mem_lite.sync.setup import Outcome
 from claude_mem_lite.text import count
 
 sync = typer.Typer(help="Have one memory on all your machines.", invoke_without_command=True)

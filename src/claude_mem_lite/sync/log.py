@@ -72,7 +72,7 @@ def forget_machine() -> None:
     State.delete().where(State.name == _STATE).execute()
 
 
-def capture(now: Counters, *, most: int = -1) -> int:
+def capture(now: Counters) -> int:
     """Give changed rows a version and a sequence, forgotten ones a tombstone; return how many changes."""
     gone = _all("SELECT kind, id, digest FROM sync_rows WHERE is_gone = ?", _OURS)
     for kind, row_id, dead in gone:
@@ -80,7 +80,7 @@ def capture(now: Counters, *, most: int = -1) -> int:
         bury(now, Forgotten(kind, dead))
         _do("DELETE FROM sync_rows WHERE kind = ? AND id = ?", kind, row_id)
     projects = rows.Projects.read()
-    changed = _all("SELECT kind, pk, has_forgotten FROM sync_changes LIMIT ?", most)
+    changed = _all("SELECT kind, pk, has_forgotten FROM sync_changes")
     for kind, pk, has_forgotten in changed:
         now.must_compact |= bool(has_forgotten)
         if (fields := rows.read(kind, pk, projects)) is not None:

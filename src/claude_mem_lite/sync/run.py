@@ -20,10 +20,9 @@ from claude_mem_lite.sync import cards, segments, setup, signing
 from claude_mem_lite.sync import log as changes
 from claude_mem_lite.sync.hubs import Hub, hub_at
 from claude_mem_lite.sync.log import Counters, Forgotten
-from claude_mem_lite.sync.outcome import Outcome, recorded
 from claude_mem_lite.sync.rows import Projects
 from claude_mem_lite.sync.segments import Name
-from claude_mem_lite.sync.setup import Setup
+from claude_mem_lite.sync.setup import Outcome, Setup, recorded
 from claude_mem_lite.upkeep.lines import WrongLineError
 
 _LINES, _SEGMENTS = 500, 20  # in a segment, and published together

@@ -1,18 +1,25 @@
 """Remember which hub is set up and as whom, in `sync.json`, and how the last sync went, in `sync-last.json`.
 
-The hub of a team has files of its own, `team.json` and `team-last.json`.
+The hub of a team has files of its own, `team.json` and `team-last.json`. One sync runs at a time.
 Standard library only: the consumer asks every few minutes. Both files are the user's alone.
 """
 
 import json
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from claude_mem_lite import config
+from claude_mem_lite import config, locks
+from claude_mem_lite.capture import inbox
 from claude_mem_lite.errors import ClaudeMemError
 
+log = logging.getLogger(__name__)
+
 OWN, TEAM = "sync", "team"
+_NAMES = {OWN: "a sync", TEAM: "a sync with the team"}
 _NOTHING = {
     OWN: "no hub is set up: claude-mem sync init folder:PATH, git:REPOSITORY or postgres:URL",
     TEAM: "this machine is in no team: claude-mem team join HUB",
@@ -78,6 +85,46 @@ def last(of: str = OWN) -> dict[str, Any]:
 def note_last(how: dict[str, Any], of: str = OWN) -> None:
     """Note how a sync went."""
     _write(f"{of}-last.json", how)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Counts of one sync: lines sent, lines that changed something here, rows deleted as others did.
+
+    `refused` says which machines or segments were not read and why, `left_out` which lines, `held_back` which
+    own lines were not sent.
+    """
+
+    sent: int = 0
+    taken: int = 0
+    forgotten: int = 0
+    refused: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    held_back: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def recorded(chosen: Setup, of: str = OWN) -> Iterator[Outcome]:
+    """Hold the lock of a sync, yield its outcome and note it, also of a sync that fails.
+
+    Raises: ClaudeMemError when another sync of the same hub is at work.
+    """
+    outcome = Outcome()
+    with locks.hold(f"{of}.lock") as is_mine:
+        if not is_mine:
+            raise ClaudeMemError(f"{_NAMES[of]} is at work already")
+        how: dict[str, Any] = {"at": inbox.utc_now(), "hub": chosen.hub}
+        try:
+            yield outcome
+            how["synced_at"] = how["at"]
+        except ClaudeMemError as error:
+            how |= {"synced_at": last(of).get("synced_at", ""), "error": str(error)}
+            raise
+        finally:
+            note_last(how | asdict(outcome), of)
+    log.info(
+        "%s: %s sent, %s taken, %s forgotten", _NAMES[of], outcome.sent, outcome.taken, outcome.forgotten
+    )
 
 
 def _read(name: str) -> dict[str, Any] | None:

@@ -103,10 +103,11 @@ def _put(connection: sqlite3.Connection, name: Name, project: str, said: dict[st
     kind = said["kind"]
     told = [said[each] for each in _TEXTS[kind]]
     words = "\n".join(" ".join(each) if isinstance(each, list) else each or "" for each in told)
-    reasons = suspicions(words, origin="assistant")
+    waits = suspicions(words, origin="assistant")
     if kind != "learning":
-        reasons = [each for each in reasons if each != _TOO_LONG]
-    waits = reasons + (["is not in force"] if kind == "learning" and not _holds(said) else [])
+        waits = [each for each in waits if each != _TOO_LONG]
+    elif not said["is_active"] or said["quarantine"] or said["superseded_by"]:
+        waits = [*waits, "is not in force"]
     connection.execute("DELETE FROM lines WHERE id = ?", (said["id"],))
     trusted = connection.execute("SELECT 1 FROM trusted WHERE machine = ?", (name.machine,)).fetchone()
     connection.execute(
@@ -118,7 +119,3 @@ def _put(connection: sqlite3.Connection, name: Name, project: str, said: dict[st
             said.get("signature", ""), words, "; ".join(waits), text, trusted is not None and not waits,
         ),
     )  # fmt: skip
-
-
-def _holds(said: Mapping[str, Any]) -> bool:
-    return bool(said["is_active"] and not said["quarantine"] and not said["superseded_by"])

@@ -21,9 +21,8 @@ from claude_mem_lite.forget.store import times_forgotten
 from claude_mem_lite.storage import projects, team
 from claude_mem_lite.sync import cards, segments, setup, signing
 from claude_mem_lite.sync.hubs import Hub, hub_at
-from claude_mem_lite.sync.outcome import Outcome, recorded
 from claude_mem_lite.sync.segments import Name
-from claude_mem_lite.sync.setup import Setup
+from claude_mem_lite.sync.setup import Outcome, Setup, recorded
 from claude_mem_lite.sync.team import incoming, outgoing
 from claude_mem_lite.sync.team.outgoing import Item
 from claude_mem_lite.upkeep.lines import WrongLineError
