@@ -14,7 +14,7 @@ from support.fake_messages import FakeMessages
 
 from claude_mem_lite import keys, settings
 from claude_mem_lite.claude import circuit_breaker
-from claude_mem_lite.services import environment
+from claude_mem_lite.services import supervise
 
 VARIABLE = "ANTHROPIC_API_KEY"
 SET = "claude-mem config set claude.api_key_from"
@@ -134,9 +134,9 @@ def test_the_services_get_a_short_list(home: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, kept.get(name, "/evil"))
     own = {"PATH": os.defpath, "CLAUDE_MEM_HOME": str(home), "CLAUDE_MEM_PYTHON": sys.executable}
 
-    without = environment.for_services(None)
-    with_key = environment.for_services(keys.Credential("api_key", VARIABLE, KEY))
-    from_config = environment.for_services(keys.Credential("api_key", keys.IN_CONFIG, KEY))
+    without = supervise.for_services(None)
+    with_key = supervise.for_services(keys.Credential("api_key", VARIABLE, KEY))
+    from_config = supervise.for_services(keys.Credential("api_key", keys.IN_CONFIG, KEY))
 
     assert without == from_config == {**kept, **own}
     assert with_key == {**kept, **own, VARIABLE: KEY}

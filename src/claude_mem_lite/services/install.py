@@ -17,6 +17,7 @@ SKILL = os.path.join(hook_table.PACKAGE, "skills", "mem-search", "SKILL.md")
 
 # The oldest client that the plugin works with.
 OLDEST_CLIENT = "2.1.50"
+_PLUGIN_COMMAND = 'python3 -I -S "${{CLAUDE_PLUGIN_ROOT}}/src/claude_mem_lite/hooks/{}.py" || :'
 # The original claude-mem has a skill of the same name whose description begins with the same two words.
 _SKILL_MARK = "name: mem-search\ndescription: Search claude-mem, the record of earlier sessions"
 
@@ -189,13 +190,9 @@ def _number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts[:3])
 
 
-def _plugin_command(hook: str) -> str:
-    return f'python3 -I -S "${{CLAUDE_PLUGIN_ROOT}}/src/claude_mem_lite/hooks/{hook}.py" || :'
-
-
 def _plugin_entries() -> dict[str, dict[str, Any]]:
     """Return the plugin's entries: one event that a client does not know would cost it all of them."""
-    return hook_table.entries(hook_events(OLDEST_CLIENT), _plugin_command)
+    return hook_table.entries(hook_events(OLDEST_CLIENT), _PLUGIN_COMMAND.format)
 
 
 def _skill_path() -> str:

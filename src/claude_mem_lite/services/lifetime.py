@@ -31,7 +31,8 @@ def look(*, now: float | None = None) -> str:
             process_states.ask("restart" if installed.stamp() else "shutdown")
         else:
             for name in reversed(NAMES):
-                _terminate(name)
+                if (pid := instance.pid_of(name)) and instance.is_running(name):
+                    os.kill(pid, signal.SIGTERM)
         return "restart"
     if kind is not None:
         return ""
@@ -62,9 +63,3 @@ def _web_idle_s() -> float:
     except client.UnreachableError:
         return float("inf")
     return float(answer["idle_s"]) if answer else 0.0
-
-
-def _terminate(name: str) -> None:
-    pid = instance.pid_of(name)
-    if pid and instance.is_running(name):
-        os.kill(pid, signal.SIGTERM)

@@ -99,7 +99,7 @@ def install(client: Client) -> Registration:
             f"{client.told} has no folder {client.folder}, and nothing was installed: "
             f"start it once, or name its folder by {client.variable}, then try again"
         )
-    wanted = _entries(client)
+    wanted = hook_table.entries(client.events, functools.partial(hook_table.command, client=client.name))
     is_new = first_state.register(client.path, wanted)
     return Registration(client.name, client.path, tuple(wanted), is_new, client.advice)
 
@@ -151,7 +151,3 @@ def _trusted(client: Client) -> set[str]:
     places = {client.path, os.path.join(client.folder, client.file)}
     labels = {mark[-3] for mark in marks if len(mark) > 3 and ":".join(mark[:-3]) in places}  # noqa: PLR2004
     return {name for name in client.events if re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() in labels}
-
-
-def _entries(client: Client) -> dict[str, dict[str, Any]]:
-    return hook_table.entries(client.events, functools.partial(hook_table.command, client=client.name))

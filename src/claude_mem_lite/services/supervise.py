@@ -17,7 +17,7 @@ from typing import Literal
 from claude_mem_lite import config, installed, keys, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.services import agents, environment, instance, process_states
+from claude_mem_lite.services import agents, instance, process_states
 from claude_mem_lite.services.programs import CONF, NAMES
 from claude_mem_lite.storage import facts, files, migrations, models, rebuild
 
@@ -27,6 +27,20 @@ STOP_TIMEOUT_S = 40.0
 # A unix socket's path has 108 bytes on Linux, 104 on macOS; supervisord binds one with its pid behind it.
 _MAX_SOCKET_BYTES = 103
 _LONGEST_SOCKET = "/supervisor.sock.9999999"
+# Handed on where they are set; nothing else is. ANTHROPIC_* and proxies would decide where the content of
+# every project goes and who pays for it; LD_* and PYTHON* which code runs.
+HANDED_ON = (
+    # who the user is, their language and time
+    "HOME", "USER", "LOGNAME", "LANG", "TZ",
+    # where temporary files go
+    "TMPDIR",
+    # the certificates of the network that the machine stands in
+    "SSL_CERT_FILE", "SSL_CERT_DIR",
+    # where fetched models lie
+    "HF_HOME", "HF_HUB_CACHE",
+)  # fmt: skip
+# The rest of the language; folders of caches (models) and of settings (systemd's units).
+PREFIXES = ("LC_", "XDG_")
 
 
 def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
@@ -220,12 +234,26 @@ def _is_memory_lost() -> bool:
     return found is not None and not found.at
 
 
+def for_services(credential: keys.Credential | None, *, with_key: str = "") -> dict[str, str]:
+    """Return the environment in which supervisord starts both programs.
+
+    It has the key of `credential` if that came from a variable; `with_key` is the one of `up --with-key`.
+    PATH is the system's: the services start no other program but the client of `claude.via`, by its path.
+    """
+    names = (name for name in os.environ if name in HANDED_ON or name.startswith(PREFIXES))
+    given = {name: os.environ[name] for name in names}
+    given |= {"PATH": os.defpath, "CLAUDE_MEM_HOME": config.home(), "CLAUDE_MEM_PYTHON": sys.executable}
+    if credential is not None and credential.source in keys.KINDS:
+        given[credential.source] = credential.value
+    return given | keys.to_hand_over(with_key) if with_key else given
+
+
 def _spawn(with_key: str) -> None:
     credential = keys.of_variable(with_key) if with_key else settings.load().credential
     # It goes to the background by itself; before that it says on stderr what is wrong.
     started = subprocess.run(
         [sys.executable, "-I", "-W", "ignore", "-m", "supervisor.supervisord", "-c", CONF],
-        env=environment.for_services(credential, with_key=with_key),
+        env=for_services(credential, with_key=with_key),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
