@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.capture import priority
 from claude_mem_lite.claude import cost, observations, prompts, requests
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest
 from claude_mem_lite.distill.observation import Capture
-from claude_mem_lite.importers.sessions import Telling
+from claude_mem_lite.importers.events import Event
+from claude_mem_lite.importers.importing import Plan
+from claude_mem_lite.importers.sessions import Session, Telling
+from claude_mem_lite.settings import Settings
 from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from claude_mem_lite.importers.events import Event
-    from claude_mem_lite.importers.importing import Plan
-    from claude_mem_lite.importers.sessions import Session
-    from claude_mem_lite.settings import Settings
 
 # Source: benchmarks/transcripts.py on two cores.
 EVENTS_A_SECOND = 120.0

@@ -162,12 +162,8 @@ at most 200 characters; null where it only says what was done."""
 _ANSWER_CHARS = 60_000
 
 
-def _cleaned(value: Any) -> Any:
-    return clean(value).strip() if isinstance(value, str) else value
-
-
 # What a model writes is cleaned like everything that was captured, and must say something.
-_Clean = Annotated[str, BeforeValidator(_cleaned)]
+_Clean = Annotated[str, BeforeValidator(lambda said: clean(said).strip() if isinstance(said, str) else said)]
 _Text = Annotated[_Clean, Field(min_length=1)]
 
 

@@ -100,11 +100,9 @@ def declined(*, now: float) -> Step:
 def turned_down(name: str, reason: str, *, now: float) -> Step:
     """Note that the API does not take something; after three in a row look for the fault elsewhere."""
     before = circuit_breaker.load()
-    if name in before.retried:
-        circuit_breaker.save(dataclasses.replace(before, until=0.0, called_at=now))
-        return Step(PACE_S, failure="rejected", reason=reason)
-    rejected = tuple(dict.fromkeys((*before.rejected, name)))
-    if len(rejected) < circuit_breaker.MAX_REJECTED_IN_A_ROW:
+    is_retried = name in before.retried
+    rejected = before.rejected if is_retried else tuple(dict.fromkeys((*before.rejected, name)))
+    if is_retried or len(rejected) < circuit_breaker.MAX_REJECTED_IN_A_ROW:
         # An answer all the same: nobody needs to wait.
         circuit_breaker.save(dataclasses.replace(before, until=0.0, rejected=rejected, called_at=now))
         return Step(PACE_S, failure="rejected", reason=reason)

@@ -61,7 +61,8 @@ def pack(observations: Sequence[Observation]) -> Pack:
         if not events:
             gone.append(observation)
             continue
-        text = _text(events)
+        limit = max(DIGEST_CHARS // len(events), 600)
+        text = "\n".join(digest(capture_of(event), limit=limit) for event in events)
         if taken and (len(text) > room or short_id(observation) in map(short_id, taken)):
             break
         prompt = clip(queries.latest_prompt(events[0]) or "", _REQUEST_CHARS)
@@ -122,8 +123,3 @@ def expected_usd(request: Request, price: Price, *, observations: int, is_batch:
     return cost.dollars(
         price, input_tokens=input_tokens(request), output_tokens=output_tokens, is_batch=is_batch
     )
-
-
-def _text(events: Sequence[PendingEvent]) -> str:
-    limit = max(DIGEST_CHARS // len(events), 600)
-    return "\n".join(digest(capture_of(event), limit=limit) for event in events)

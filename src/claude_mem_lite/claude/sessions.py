@@ -100,11 +100,6 @@ def candidate(
     )
 
 
-def terms_of(text: str) -> list[str]:
-    """Return the terms of a text however long it is."""
-    return [term for line in text.splitlines() for term in terms(line)]
-
-
 def _news(session: Session, settings: Settings) -> list[Observation]:
     """Return what has happened in a session since Claude told it, or learned from it."""
     since = session.retold_pk if settings.summaries else session.extracted_pk
@@ -222,7 +217,8 @@ def _known(session: Session, rows: Sequence[Observation]) -> list[Learning]:
     The doubted are among them: what is not shown would be found again, and come back as a ghost.
     """
     known = [row for row in learning_rows.find(session.project_dir, state="all") if row.is_active]
-    said = set(terms_of("\n".join([session.summary or "", *(f"{row.title}\n{row.summary}" for row in rows)])))
+    texts = "\n".join([session.summary or "", *(f"{row.title}\n{row.summary}" for row in rows)])
+    said = {term for line in texts.splitlines() for term in terms(line)}
 
     def nearness(row: Learning) -> float:
         wanted = set(terms(row.content))

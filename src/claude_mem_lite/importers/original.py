@@ -51,10 +51,11 @@ class Original:
         """Yield its memory as an export would have it."""
         yield _encoded(lines.Head().model_dump())
         for session in self._sessions().values():
-            if not _is_from_elsewhere(session["id"]):
-                yield from map(_encoded, self._told(session))
-            else:
+            known = queries.observations_of(session["id"])
+            if known and not any(row.written_by == WRITER for row in known):  # seen by this memory itself
                 self.left_out["already known session"] += 1
+            else:
+                yield from map(_encoded, self._told(session))
         for name in self._names() - {*_TABLES, *_SILENT}:
             if rows := self._count(name):
                 self.left_out[f"{clean(name)[:40]} row"] += rows
@@ -193,12 +194,6 @@ def _line_of(kind: str, row: Row, session_id: str, folder: str, began: str, **wo
         "tokens_raw": _number(row, "discovery_tokens"), "tokens_compressed": estimate_tokens(told),
         "created_at": at, "tier": "", "written_by": WRITER, "prompt_version": None, **words,
     }  # fmt: skip
-
-
-def _is_from_elsewhere(session_id: str) -> bool:
-    """Tell whether this memory has seen a session itself: then it is not told twice."""
-    rows = queries.observations_of(session_id)
-    return bool(rows) and not any(row.written_by == WRITER for row in rows)
 
 
 def _summary(told: list[Row]) -> str:

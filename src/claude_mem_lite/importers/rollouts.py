@@ -47,7 +47,8 @@ class _Rollout:
     def of(self, kind: str, payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield a line's words as lines of a transcript of Claude Code."""
         if kind in {"session_meta", "turn_context"}:
-            self._move(payload)
+            told = {"cwd": payload.get("cwd"), "gitBranch": value(payload, "git", "branch")}
+            self.place |= {name: text for name, text in told.items() if isinstance(text, str)}
         elif kind == "compacted":
             yield {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "auto"}}
             summary = codex.summary(payload.get("message"))
@@ -58,10 +59,6 @@ class _Rollout:
             yield from self._item(item) if payload.get("type") == "item_completed" else ()
         else:
             yield from self._event(payload)
-
-    def _move(self, payload: dict[str, Any]) -> None:
-        told = {"cwd": payload.get("cwd"), "gitBranch": value(payload, "git", "branch")}
-        self.place |= {name: text for name, text in told.items() if isinstance(text, str)}
 
     def _item(self, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield an item that the client has completed."""

@@ -97,12 +97,10 @@ class Telling:
         self.left_out["running session"] += 1
         return Reading(origin, inbox.utc_text(until))
 
-    def _lines(self, path: str) -> Iterator[Line]:
-        return _READERS[self.session.client](path, self.left_out, now=inbox.utc_text(self.now))
-
     def _of(self, path: str, reading: Reading) -> Iterator[tuple[str, Event]]:
         try:
-            for event in reading.events(self._lines(path)):
+            lines_of = _READERS[self.session.client]
+            for event in reading.events(lines_of(path, self.left_out, now=inbox.utc_text(self.now))):
                 yield path, event
         except OSError:
             self.left_out["unreadable file"] += 1
@@ -120,7 +118,7 @@ def find_rollouts(folder: str, left_out: Counter[str]) -> list[Session]:
     agents: list[tuple[str, str, os.DirEntry[str]]] = []
     parents: dict[str, str] = {}
     for entry in _below(folder, left_out):
-        told = next((line.said.get("payload") for line in _first(entry.path)), None)
+        told = next((line.said.get("payload") for line in _head(entry.path, lines.objects, 1)), None)
         thread_id = told.get("id") if isinstance(told, dict) else None
         if not isinstance(told, dict) or not isinstance(thread_id, str):
             left_out["empty session"] += 1
@@ -145,7 +143,7 @@ def find_chats(folder: str, left_out: Counter[str]) -> list[Session]:
     found: dict[str, Session] = {}
     for project in _entries(folder, left_out, folders=True):
         for entry in _below(os.path.join(project.path, "chats"), left_out):
-            told = next((line.said for line in _first(entry.path)), {})
+            told = next((line.said for line in _head(entry.path, lines.objects, 1)), {})
             session_id = told.get("sessionId")
             if not isinstance(session_id, str):
                 left_out["empty session"] += 1
@@ -167,12 +165,6 @@ def _root(thread_id: str, parents: dict[str, str]) -> str:
     return thread_id
 
 
-def _first(path: str) -> Iterator[Line]:
-    """Yield a file's first line, if it can be read."""
-    with contextlib.suppress(OSError):
-        yield from itertools.islice(lines.objects(path, Counter(), now="9"), 1)
-
-
 def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
     """Return the sessions whose transcripts lie in one folder, in no order."""
     found: dict[str, Session] = {}
@@ -187,7 +179,7 @@ def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
         for entry in _below(os.path.join(session.path.removesuffix(SUFFIX), "subagents"), left_out):
             session.files[entry.path] = entry.stat().st_size
     for path, size in agents:
-        said = next((line.said for line in _head(path, CLAUDE_CODE) if line.said.get("sessionId")), {})
+        said = next((line.said for line in _head(path, lines.read) if line.said.get("sessionId")), {})
         of = found.get(os.path.join(folder, f"{said.get('sessionId')}{SUFFIX}"))
         if of is None:
             left_out["orphaned sub-agent"] += 1
@@ -201,7 +193,7 @@ def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
 def looked_at(session: Session) -> Session | None:
     """Return a session with its first time and its project; None when nothing has happened in it."""
     began_at = ""
-    for line in _head(session.path, session.client):
+    for line in _head(session.path, _READERS[session.client]):
         began_at = began_at or line.at
         cwd = line.said.get("cwd")
         if began_at and isinstance(cwd, str) and cwd.startswith("/"):
@@ -267,10 +259,10 @@ def _is_own(path: str) -> bool:
     return name.startswith(_AGENT) and _OWN_AGENT.match(name.removeprefix(_AGENT)) is not None
 
 
-def _head(path: str, client: str) -> Iterator[Line]:
+def _head(path: str, read: Callable[..., Iterator[Line]], most: int = _HEAD_LINES) -> Iterator[Line]:
     """Yield the first lines of a file, as far as it can be read."""
     with contextlib.suppress(OSError):
-        yield from itertools.islice(_READERS[client](path, Counter(), now="9"), _HEAD_LINES)
+        yield from itertools.islice(read(path, Counter(), now="9"), most)
 
 
 def _name(session: Session, path: str) -> str:

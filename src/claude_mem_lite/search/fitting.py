@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import ranking
 from claude_mem_lite.search.candidates import Candidate
+from claude_mem_lite.search.embedder.interface import Embedder, Vectors
 from claude_mem_lite.search.embedder.records import MEANING
 from claude_mem_lite.storage import embeddings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from claude_mem_lite.search.embedder.interface import Embedder, Vectors
-
-    Pair = tuple[str, str]  # title, summary
+Pair = tuple[str, str]  # title, summary
 
 # None below the weight that all models begin with: a title made by rules names what its row names, so titles
 # flatter words, and a lower weight that they ask for is not believed.

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from claude_mem_lite.search.embedder import ModelRecord
     from claude_mem_lite.search.embedder.interface import Embedder
     from claude_mem_lite.search.nearest import View, Views
-    from claude_mem_lite.search.times import Span
     from claude_mem_lite.storage.search import Row
 
 log = logging.getLogger(__name__)
@@ -246,7 +245,8 @@ def _by_words(kind: Kind, asked: _Asked, scope: Scope, profile: Profile) -> list
     rows = search_rows.by_text(kind, match, scope, limit=asked.depth)
     rows += search_rows.by_parts(kind, ranking.parts(asked.query, profile), scope, limit=asked.depth)
     for span in asked.query.spans:
-        within = _narrowed(scope, span)
+        until = min(scope.until or span.until, span.until)
+        within = replace(scope, since=max(scope.since, span.since), until=until)
         rows += search_rows.by_text(kind, match, within, limit=asked.depth)
         rows += search_rows.newest(kind, within, limit=asked.depth)
     rows = list({row.id: row for row in rows}.values())
@@ -254,12 +254,6 @@ def _by_words(kind: Kind, asked: _Asked, scope: Scope, profile: Profile) -> list
         named = search_rows.by_text(kind, ranking.named_expression(asked.query), scope, limit=asked.depth)
         rows = list({row.id: row for row in (*named, *rows)}.values())
     return rows
-
-
-def _narrowed(scope: Scope, span: Span) -> Scope:
-    """Return the part of a scope that lies in a span."""
-    until = min(scope.until or span.until, span.until)
-    return replace(scope, since=max(scope.since, span.since), until=until)
 
 
 def _in_time(kind: Kind, query: Query, scope: Scope) -> int:

@@ -45,7 +45,19 @@ def models() -> list[Model]:
     if in_use:
         by_name[in_use.name] = in_use
     counts = _vectors()
-    return [_model(record, counts, is_in_use=record is in_use) for record in by_name.values()]
+    return [
+        Model(
+            name=record.name,
+            setting=record.setting,
+            source=record.source,
+            dimension=record.dimension,
+            path=(path := embedder.find(record)),
+            size_bytes=_size(path),
+            is_in_use=record is in_use,
+            vectors=counts.get(record.name, {}),
+        )
+        for record in by_name.values()
+    ]
 
 
 def chosen() -> tuple[ModelRecord | None, str]:
@@ -103,20 +115,6 @@ def state() -> dict[str, Any]:
         "total": sum(total for _, total in counts),
         "problem": problem,
     }
-
-
-def _model(record: ModelRecord, counts: dict[str, dict[int, int]], *, is_in_use: bool) -> Model:
-    path = embedder.find(record)
-    return Model(
-        name=record.name,
-        setting=record.setting,
-        source=record.source,
-        dimension=record.dimension,
-        path=path,
-        size_bytes=_size(path),
-        is_in_use=is_in_use,
-        vectors=counts.get(record.name, {}),
-    )
 
 
 def _vectors() -> dict[str, dict[int, int]]:

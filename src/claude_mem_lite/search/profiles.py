@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING
 
+from claude_mem_lite.kinds import Kind
 from claude_mem_lite.search import ranking
+from claude_mem_lite.search.candidates import Profile
 from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.models import memory_database
-
-if TYPE_CHECKING:
-    from claude_mem_lite.kinds import Kind
-    from claude_mem_lite.search.candidates import Profile
 
 # With 500 code history is found a hundredth worse; 2,000 take an eighth of a second.
 SAMPLED_ROWS = 2_000
@@ -23,7 +20,7 @@ _CHANGED, _CHANGED_MUCH = 0.1, 0.5
 # Rows are counted for every search up to this many, which takes 0.1 ms; above, at most once in so long.
 _COUNTED_ALWAYS, _COUNTED_EVERY_S = 2_000, 5.0
 
-_Key = tuple["Kind", str | None]
+_Key = tuple[Kind, str | None]
 
 
 class Profiles:

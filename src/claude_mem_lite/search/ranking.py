@@ -281,7 +281,9 @@ def _count(
                     places.setdefault(terms[name], []).append(place)
             for one, found in places.items():
                 for at, other in followers.get(one, ()):
-                    if other in places and _follows(found, places[other]):
+                    if any(
+                        0 < then - place <= PAIR_WINDOW for place in found for then in places.get(other, ())
+                    ):
                         has_pair[at] = True
         counts.append(count)
         pairs.append(has_pair)
@@ -297,10 +299,6 @@ def _told(title: str, summary: str, detail: str, files: tuple[str, ...]) -> tupl
 
 def _detail(candidate: Candidate) -> str:
     return candidate.detail[:DETAIL_CHARACTERS]
-
-
-def _follows(ones: list[int], others: list[int]) -> bool:
-    return any(0 < other - one <= PAIR_WINDOW for one in ones for other in others)
 
 
 def _evidence(query: Query, profile: Profile, candidates_with: Iterable[int]) -> list[float]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from claude_mem_lite.search.candidates import Scored
 from claude_mem_lite.search.words import words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from claude_mem_lite.search.candidates import Scored
-    from claude_mem_lite.storage.search import Row
+from claude_mem_lite.storage.search import Row
 
 # Hits of which so large a share of the words is the same say the same.
 ALIKE = 0.9

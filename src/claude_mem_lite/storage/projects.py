@@ -78,21 +78,17 @@ def see(folder: str, tree: str = "") -> str:
     project = known.project_dir if known else folder
     same = [] if known and known.key == key else _same(folder, key)
     if same and (project == folder or same[0] != project):
-        _take_over(folder, project, same[0])
-        project = folder if not os.path.isdir(same[0]) else same[0]
+        if os.path.isdir(same[0]):
+            join(project, same[0])
+            project = same[0]
+        else:
+            join(same[0], folder)
+            facts.write(MOVED, {"from": same[0], "to": folder, "at": inbox.utc_now()})
+            project = folder
     _note(folder, project, key)
     if tree:
         _note(tree, project, "")
     return project
-
-
-def _take_over(folder: str, project: str, known: str) -> None:
-    """Make one project of a folder's and a known one of the same key."""
-    if os.path.isdir(known):
-        join(project, known)
-        return
-    join(known, folder)
-    facts.write(MOVED, {"from": known, "to": folder, "at": inbox.utc_now()})
 
 
 def join(old: str, new: str) -> dict[str, int]:

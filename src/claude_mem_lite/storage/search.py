@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from claude_mem_lite.kinds import Kind
 from claude_mem_lite.storage.models import memory_database
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from claude_mem_lite.kinds import Kind
-
 
 _NEWEST = 5_000  # rows that are looked through
 _CANDIDATE = " (a candidate, no rule)"

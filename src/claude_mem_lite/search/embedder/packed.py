@@ -6,18 +6,15 @@ Rewritten, `MatMulNBits` takes the bytes, and the vectors of words, half of the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    Bytes = bytes | memoryview
-    Tensors = dict[str, NDArray[Any]]
+Bytes = bytes | memoryview
+Tensors = dict[str, NDArray[Any]]
 
 # Source: onnx.proto: numbers of fields, and the tag of one that has a length.
 _GRAPH, _OPSET = 7, 8  # of a model
@@ -98,9 +95,8 @@ def _product(node: _Node, shape: tuple[int, ...]) -> bytes:
     """Return the node that multiplies by the bytes of a matrix of this shape."""
     inner, outer = shape
     numbers = {"K": inner, "N": outer, "bits": 8, "block_size": _BLOCK, "accuracy_level": _LEVEL}
-    ends = [_encoded(_INPUT, name.encode()) for name in _names(node)] + [
-        _encoded(_OUTPUT, node.output.encode())
-    ]
+    inputs = (node.inputs[0], f"{node.inputs[1]}_bytes", f"{node.inputs[1]}_scales")
+    ends = [*(_encoded(_INPUT, name.encode()) for name in inputs), _encoded(_OUTPUT, node.output.encode())]
     given = (
         _encoded(1, name.encode()) + _counted(3, value) + _counted(20, 2) for name, value in numbers.items()
     )
@@ -108,10 +104,6 @@ def _product(node: _Node, shape: tuple[int, ...]) -> bytes:
     return b"".join(
         [*ends, _encoded(_OP_TYPE, b"MatMulNBits"), *attributes, _encoded(_DOMAIN, _CONTRIBUTED.encode())]
     )
-
-
-def _names(node: _Node) -> tuple[str, str, str]:
-    return node.inputs[0], f"{node.inputs[1]}_bytes", f"{node.inputs[1]}_scales"
 
 
 def _packed(name: str, matrix: NDArray[np.int8], scales: NDArray[np.float32]) -> Iterator[bytes]:
