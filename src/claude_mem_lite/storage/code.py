@@ -60,9 +60,6 @@ class Changed(NamedTuple):
     created_at: str
 
 
-# --- files and functions ---------------------------------------------------------------------------
-
-
 def changed_functions(since: str, before: str) -> dict[str, list[FunctionMapEntry]]:
     """Return the functions that sessions changed last between two times (UTC text), by project."""
     is_then = (FunctionMapEntry.updated_at > since) & (FunctionMapEntry.updated_at < before)
@@ -173,9 +170,6 @@ def delete_file(project_dir: str, path: str) -> None:
     """Delete a file with its functions."""
     for table in (FunctionMapEntry, SourceFile):
         table.delete().where(_in_file(table, project_dir, path)).execute()
-
-
-# --- history ---------------------------------------------------------------------------------------
 
 
 def save_changes(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -302,9 +296,6 @@ def newest_changes(project_dir: str) -> list[Changed]:
     )
     rows = memory_database.execute_sql(query, (project_dir, _NEWEST))
     return [Changed(work_of(own, branch), *row) for own, branch, *row in rows]
-
-
-# --- what healing needs to know --------------------------------------------------------------------
 
 
 def nth_newest_closed_start(project_dir: str, n: int) -> str | None:

@@ -64,9 +64,6 @@ def time_limit(seconds: float) -> Iterator[None]:
         connection.set_progress_handler(None, 0)
 
 
-# --- recent work -----------------------------------------------------------------------------------
-
-
 def sessions(project_dir: str, *, without: str = "", branch: str = "", limit: int) -> list[Session]:
     """Return a project's sessions that something happened in, newest first; only with what a line tells.
 
@@ -153,9 +150,6 @@ def callers(project_dir: str, path: str, names: Collection[str], *, least: float
         CallEdge.confidence >= least,
         by=(CallEdge.confidence.desc(), CallEdge.caller_file, CallEdge.line),
     )
-
-
-# --- of the queue, while it is there ---------------------------------------------------------------
 
 
 def cleared_session(project_dir: str, *, since: str) -> str:
@@ -252,9 +246,6 @@ def own_ids(session_id: str) -> set[str]:
     )
     rows = memory_database.execute_sql(query, (session_id, session_id, SHOWN, COMPACT))
     return {session_id, *(row_id for (row_id,) in rows)}
-
-
-# --- what was shown and used -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

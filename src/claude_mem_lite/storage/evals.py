@@ -31,9 +31,6 @@ JUDGED = "eval.compression"
 NOT_BY_CLAUDE = "not written by Claude: "
 
 
-# --- what can be evaluated -------------------------------------------------------------------------
-
-
 def kept_events() -> set[str]:
     """Return the ids of the events that are worked off and still there as they came."""
     rows = PendingEvent.select(PendingEvent.id).where(PendingEvent.status.not_in(inbox.WAITING))
@@ -91,9 +88,6 @@ def durations(event_type: str, *, since: str) -> list[int]:
         & LogEntry.duration_ms.is_null(False)
     )
     return list(rows.scalars())
-
-
-# --- how the memory has fared ----------------------------------------------------------------------
 
 
 def waiting_since() -> list[str]:
@@ -180,9 +174,6 @@ def _counted(key: Any, condition: Any, *, since: str) -> dict[str, int]:
     """Return how many entries of the log since a time meet a condition, by a key."""
     rows: Any = LogEntry.select(key, fn.COUNT(LogEntry.pk)).where(condition & (LogEntry.created_at >= since))
     return dict(rows.group_by(key).tuples())
-
-
-# --- the memory of an evaluation -------------------------------------------------------------------
 
 
 def keep_rows(rows: Iterable[Mapping[str, Any]]) -> None:

@@ -47,9 +47,6 @@ class UnknownIdError(ClaudeMemError):
     """No row, or more than one, answers to an id."""
 
 
-# --- queue.db, read only ---------------------------------------------------------------------------
-
-
 def pending_event(event_id: str) -> PendingEvent | None:
     """Return an event's row, or None."""
     return PendingEvent.get_or_none(PendingEvent.id == event_id)
@@ -207,9 +204,6 @@ def last_errors() -> list[PendingEvent]:
     return PendingEvent.rows(is_it, by=(PendingEvent.seq.desc(),), limit=5)
 
 
-# --- sessions --------------------------------------------------------------------------------------
-
-
 def touch_session(event: PendingEvent) -> None:
     """Create the session of an event, or note that it went on."""
     row = {
@@ -295,9 +289,6 @@ def sessions_to_summarize(*, idle_since: str) -> list[str]:
     return [row.id for row in stale if row.id not in busy]
 
 
-# --- observations ----------------------------------------------------------------------------------
-
-
 def save_observation(row: dict[str, Any]) -> None:
     """Insert an observation, or replace what stood under its id."""
     Observation.upsert(row, place=("id",), kept=("session_id",))
@@ -346,9 +337,6 @@ def row_by_prefix(table: Any, prefix: str, *, shown_by: str, project_dir: str | 
 def counts() -> dict[str, int]:
     """Return how many sessions and observations are remembered."""
     return {"sessions": Session.select().count(), "observations": Observation.select().count()}
-
-
-# --- log -------------------------------------------------------------------------------------------
 
 
 def log_event(

@@ -17,9 +17,6 @@ WAITING, ERROR, GONE, LEFT = "waiting", "error", "gone", "left"
 MAX_ROWS = 500
 
 
-# --- observations and sessions ---------------------------------------------------------------------
-
-
 def put_off(rows: Sequence[Observation | Session], *, due: float, note: str) -> None:
     """Have rows of one table tried again at `due`; one more attempt has failed."""
     _fail(rows, upgrade_due=inbox.utc_text(due), upgrade_note=note)
@@ -34,9 +31,6 @@ def _fail(rows: Sequence[Observation | Session], **fields: str) -> None:
     table: Any = type(rows[0])
     attempts = table.upgrade_attempts + 1
     table.update(upgrade_attempts=attempts, **fields).where(table.id.in_([row.id for row in rows])).execute()
-
-
-# --- observations ----------------------------------------------------------------------------------
 
 
 def waiting_observations(tiers: Collection[str], *, ids: Sequence[str] | None = None) -> list[Observation]:
@@ -124,9 +118,6 @@ def counts(tiers: Collection[str]) -> dict[str, int]:
         "error": Observation.select().where(Observation.upgrade == ERROR).count(),
         "local": Observation.select().where(local & (Observation.upgrade == "") & ~in_batch).count(),
     }
-
-
-# --- sessions --------------------------------------------------------------------------------------
 
 
 def want_retelling(session_id: str) -> None:
