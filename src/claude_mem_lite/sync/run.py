@@ -172,7 +172,7 @@ def _pull(  # noqa: PLR0913  (what is read, by whom)
     """
     try:
         said = segments.read(name, hub.read(str(name)), public)
-    except (segments.WrongSegmentError, segments.NewerError) as error:
+    except segments.WrongSegmentError as error:
         outcome.refused.append(str(error))
         return False
     if after not in {-1, said.after}:

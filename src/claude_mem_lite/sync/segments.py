@@ -28,12 +28,8 @@ _MOST_ADDED = 1000  # to a confidence, by one machine
 _CLOCKS_APART = dt.timedelta(days=30)  # of machines that sign what they say
 
 
-class NewerError(ClaudeMemError):
-    """A segment was written by a newer version, and waits until this one is upgraded."""
-
-
 class WrongSegmentError(ClaudeMemError):
-    """A segment is not whole, or its machine has not signed it."""
+    """A segment is not whole, not signed by its machine, or of a newer version and waits for an upgrade."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -99,7 +95,7 @@ def write(name: Name, said: Sequence[str], *, after: int, whole: int = 0) -> byt
 
 
 def read(name: Name, data: bytes, public: str) -> Said:
-    """Return what a segment says. Raises: WrongSegmentError, NewerError."""
+    """Return what a segment says. Raises: WrongSegmentError."""
     head, body = opened(name, data, public)
     said = Said(int(head["after"]))
     for line in body:
@@ -113,10 +109,7 @@ def read(name: Name, data: bytes, public: str) -> Said:
 
 
 def opened(name: Name, data: bytes, public: str) -> tuple[dict[str, Any], list[bytes]]:
-    """Return the head and the lines of a segment that its machine has signed.
-
-    Raises: WrongSegmentError, NewerError.
-    """
+    """Return the head and the lines of a segment that its machine has signed. Raises: WrongSegmentError."""
     body, _, end = data.rstrip(b"\n").rpartition(b"\n")
     body += b"\n"
     try:
@@ -134,7 +127,7 @@ def opened(name: Name, data: bytes, public: str) -> tuple[dict[str, Any], list[b
         raise WrongSegmentError(f"{name} has another segment's name")
     numbers = [head.get("format"), head.get("schema"), head.get("after"), head.get("whole", 0)]
     if not all(map(_is_count, numbers)) or numbers[0] != FORMAT or head["schema"] > len(MIGRATIONS):
-        raise NewerError(f"{name.machine} runs a newer version: upgrade claude-mem-lite here")
+        raise WrongSegmentError(f"{name.machine} runs a newer version: upgrade claude-mem-lite here")
     return head, body.split(b"\n")[1:-1]
 
 

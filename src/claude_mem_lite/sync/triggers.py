@@ -23,8 +23,20 @@ _IS_FORGETTING = "EXISTS (SELECT 1 FROM state WHERE name = 'forgetting')"
 
 def install() -> None:
     """Have changes be noted from now on."""
-    for statement in _statements():
-        memory_database.execute_sql(statement)
+    for kind, table in _TABLES.items():
+        columns = ", ".join(_OWN_NAMES.get(name, name) for name in fields_of(kind))
+        note = (
+            f"WHEN {_ONLY.get(kind, 'true')} BEGIN INSERT INTO sync_changes (kind, pk, has_forgotten)"
+            f" VALUES ('{kind}', new.pk, {_IS_FORGETTING})"
+            " ON CONFLICT DO UPDATE SET has_forgotten = max(has_forgotten, excluded.has_forgotten); END"
+        )
+        gone = f"BEGIN UPDATE sync_rows SET pk = NULL, is_gone = max(is_gone, {_IS_FORGETTING})"
+        for statement in (
+            f"inserted AFTER INSERT ON {table} {note}",
+            f"updated AFTER UPDATE OF {columns} ON {table} {note}",
+            f"deleted AFTER DELETE ON {table} {gone} WHERE kind = '{kind}' AND pk = old.pk; END",
+        ):
+            memory_database.execute_sql(f"CREATE TRIGGER IF NOT EXISTS sync_{kind}_{statement}")
 
 
 def remove() -> None:
@@ -41,22 +53,3 @@ def note_all() -> None:
             f"INSERT OR IGNORE INTO sync_changes (kind, pk) SELECT '{kind}', pk FROM {table} AS new"
             f" WHERE {_ONLY.get(kind, 'true')}"
         )
-
-
-def _statements() -> list[str]:
-    statements = []
-    for kind, table in _TABLES.items():
-        columns = ", ".join(_OWN_NAMES.get(name, name) for name in fields_of(kind))
-        note = (
-            f"WHEN {_ONLY.get(kind, 'true')} BEGIN INSERT INTO sync_changes (kind, pk, has_forgotten)"
-            f" VALUES ('{kind}', new.pk, {_IS_FORGETTING})"
-            " ON CONFLICT DO UPDATE SET has_forgotten = max(has_forgotten, excluded.has_forgotten); END"
-        )
-        gone = f"BEGIN UPDATE sync_rows SET pk = NULL, is_gone = max(is_gone, {_IS_FORGETTING})"
-        made = f"CREATE TRIGGER IF NOT EXISTS sync_{kind}"
-        statements += [
-            f"{made}_inserted AFTER INSERT ON {table} {note}",
-            f"{made}_updated AFTER UPDATE OF {columns} ON {table} {note}",
-            f"{made}_deleted AFTER DELETE ON {table} {gone} WHERE kind = '{kind}' AND pk = old.pk; END",
-        ]
-    return statements

@@ -276,7 +276,7 @@ def _read(
             continue
         try:
             return segments.opened(name, data, public)
-        except (segments.WrongSegmentError, segments.NewerError) as error:
+        except segments.WrongSegmentError as error:
             why = str(error)
     outcome.refused.append(why)
     return None
