@@ -1,7 +1,5 @@
 """Estimate what an import would bring, how long it would take, and what Claude's words would cost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -284,13 +284,10 @@ def schema(model: type[BaseModel]) -> dict[str, Any]:
 
 def parse_observations(text: str) -> list[WrittenObservation]:
     """Return the usable observations of an answer, however it is wrapped or cut off; maybe none."""
-    found = []
+    found: list[WrittenObservation] = []
     for value in _objects(text):
-        items = value.get("observations")
-        for item in items if isinstance(items, list) else [value]:
-            written = _validated(WrittenObservation, item)
-            if written is not None:
-                found.append(written)
+        items = _items(WrittenObservation, value.get("observations"))
+        found += _items(WrittenObservation, [value]) or [] if items is None else items
     return found
 
 

@@ -7,7 +7,7 @@ Captured text reaches the model here, so what it writes is no word of the user's
 from collections.abc import Sequence
 
 from claude_mem_lite.claude import api, observations, prompts, request_cycle, requests
-from claude_mem_lite.claude.api import Answer, RejectedError, Request
+from claude_mem_lite.claude.api import RejectedError, Request
 from claude_mem_lite.claude.prompts import Told, WrittenLearning
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.distill.observation import SUMMARY_CHARS
@@ -61,7 +61,9 @@ def tell(session: Session, settings: Settings, *, now: float) -> Step:
         rewrites.reject(session, note=api.DECLINED)
         return request_cycle.declined(now=now)
     if told is None or (settings.summaries and told.words is None):
-        _ask_again(session, answer, now=now)
+        pause_s = request_cycle.useless_pause_s(session.upgrade_attempts + 1)
+        note = f"the answer told no session ({answer.stop_reason})"
+        rewrites.put_off([session], due=now + pause_s, note=note)
         return request_cycle.answered(Step(PACE_S), now=now)
     _learn(session, rows, known, told)
     with facts.transaction():
@@ -158,12 +160,6 @@ def _told(session: Session, rows: Sequence[Observation], known: Sequence[Learnin
             done.append(f"- [{_short(row.id)}] {row.title}{f': {told}' if told else ''}")
     close()
     return str(transcript)
-
-
-def _ask_again(session: Session, answer: Answer, *, now: float) -> None:
-    pause_s = request_cycle.useless_pause_s(session.upgrade_attempts + 1)
-    note = f"the answer told no session ({answer.stop_reason})"
-    rewrites.put_off([session], due=now + pause_s, note=note)
 
 
 def _learn(session: Session, rows: Sequence[Observation], known: Sequence[Learning], told: Told) -> None:

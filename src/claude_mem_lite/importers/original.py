@@ -185,13 +185,14 @@ def opened(path: str, *, folder_of: Callable[[str, str], str]) -> Iterator[Origi
 
 def _line_of(kind: str, row: Row, session_id: str, folder: str, began: str, **words: Any) -> Row:
     """Return the line of an observation, under an id that is always the same."""
-    at = _time(row) or began
+    at, raw = _time(row) or began, row.get("discovery_tokens")
     key = "\0".join([WRITER, kind, session_id, str(row.get("id")), at])
     told = "\n".join(filter(None, [words["title"], words["summary"], words["detail"]]))
     return {
         "kind": "observation", "id": hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:32],
         "session_id": session_id, "project_dir": folder, "files_touched": [], "functions_changed": [],
-        "tokens_raw": _number(row, "discovery_tokens"), "tokens_compressed": estimate_tokens(told),
+        "tokens_raw": raw if type(raw) is int and 0 <= raw < _MILLISECONDS else 0,
+        "tokens_compressed": estimate_tokens(told),
         "created_at": at, "tier": "", "written_by": WRITER, "prompt_version": None, **words,
     }  # fmt: skip
 
@@ -233,11 +234,6 @@ def _list(row: Row, name: str) -> list[str]:
         if isinstance(found, list)
         else []
     )
-
-
-def _number(row: Row, name: str) -> int:
-    found = row.get(name)
-    return found if type(found) is int and 0 <= found < _MILLISECONDS else 0
 
 
 def _time(row: Row, name: str = "created_at") -> str:

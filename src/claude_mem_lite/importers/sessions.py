@@ -29,7 +29,7 @@ _READERS: dict[str, Callable[..., Iterator[Line]]] = {
 }
 _AGENT = "agent-"
 # Conversations that the client has with itself, about a compaction for example.
-_OWN_AGENT = re.compile(r"a[a-z_]+-")
+_OWN_AGENT = re.compile(rf"{_AGENT}a[a-z_]+-")
 # What was written so lately a hook may have in hand; a session that was silent for so long has ended.
 RUNNING_S, ENDED_S = 120.0, 3_600.0
 _MOST_TYPE_BYTES = 1 << 16
@@ -186,7 +186,8 @@ def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
         else:
             of.files[path] = size
     for session in found.values():
-        session.files = {path: size for path, size in session.files.items() if not _is_own(path)}
+        for path in [path for path in session.files if _OWN_AGENT.match(os.path.basename(path))]:
+            del session.files[path]
     return list(found.values())
 
 
@@ -252,11 +253,6 @@ def _agent_type(path: str) -> str:
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""
     return told if isinstance(told, str) else ""
-
-
-def _is_own(path: str) -> bool:
-    name = os.path.basename(path)
-    return name.startswith(_AGENT) and _OWN_AGENT.match(name.removeprefix(_AGENT)) is not None
 
 
 def _head(path: str, read: Callable[..., Iterator[Line]], most: int = _HEAD_LINES) -> Iterator[Line]:

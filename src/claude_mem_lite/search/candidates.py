@@ -1,19 +1,10 @@
 """Define what ranking works on: the query, the words of a project, candidate rows and their scores."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from claude_mem_lite.search.times import Span
-
-    Vectors = NDArray[np.float32]
+from claude_mem_lite.search.times import Span
 
 
 @dataclass(frozen=True, slots=True)

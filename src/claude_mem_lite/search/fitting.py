@@ -4,8 +4,6 @@ A title is a question whose answer is known: its own row, of which words and vec
 `embedder.weights` keeps what is found. Why titles will do: docs/search.md.
 """
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence

@@ -7,6 +7,7 @@ without vectors full text alone answers.
 from __future__ import annotations
 
 import base64
+import functools
 import logging
 import re
 import time
@@ -30,7 +31,7 @@ from claude_mem_lite.storage.search import Scope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_mem_lite.kinds import Kind, Type
+    from claude_mem_lite.kinds import Kind
     from claude_mem_lite.search.candidates import Profile, Query
     from claude_mem_lite.search.embedder import ModelRecord
     from claude_mem_lite.search.embedder.interface import Embedder
@@ -106,9 +107,11 @@ class Searcher:
             rows, cosines = found, dict[str, float]()
             if by_meaning:
                 rows, cosines = self._by_vectors(kind, asked, found, scope, now)
-            in_time = _in_time(kind, asked.query, scope)
+            of_project = functools.partial(search_rows.count, kind, scope.project_dir)
+            in_time = sum(of_project(since=span.since, until=span.until) for span in asked.query.spans)
             ranked = _ranked(asked, rows, cosines, profiles[kind], in_time)
-            hits += (ranked | _opened(kind, asked, scope)).values()
+            opened = search_rows.by_prefix(kind, asked.id, scope.project_dir or None) if asked.id else []
+            hits += (ranked | {row.id: Hit(row, 0.0, None, rank=(1, 0, 0)) for row in opened}).values()
         if self._by_meaning and model is None:
             self.holder.ready(now)  # not before: to load one keeps the processor busy
         hits = best(hits, limit=limit)
@@ -256,13 +259,6 @@ def _by_words(kind: Kind, asked: _Asked, scope: Scope, profile: Profile) -> list
     return rows
 
 
-def _in_time(kind: Kind, query: Query, scope: Scope) -> int:
-    """Return how many rows of the project are of a time that a query names."""
-    return sum(
-        search_rows.count(kind, scope.project_dir, since=span.since, until=span.until) for span in query.spans
-    )
-
-
 def _with_vectors(
     kind: Kind, asked: _Asked, rows: list[Row], scope: Scope, view: View
 ) -> tuple[list[Row], dict[str, float]]:
@@ -281,12 +277,6 @@ def _with_vectors(
     asked.compare(vectors)
     cosines = ranking.cosines(vector, vectors, view.centre)
     return rows, dict(zip(own, map(float, cosines), strict=True))
-
-
-def _opened(kind: Kind, asked: _Asked, scope: Scope) -> dict[str, Hit]:
-    """Return the rows whose id is the query."""
-    rows = search_rows.by_prefix(kind, asked.id, scope.project_dir or None) if asked.id else []
-    return {row.id: Hit(row, 0.0, None, rank=(1, 0, 0)) for row in rows}
 
 
 def _ranked(

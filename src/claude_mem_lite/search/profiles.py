@@ -1,7 +1,5 @@
 """Sample how common words are in each project, and keep that until the project has changed."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 

@@ -215,7 +215,9 @@ def rank(
     if not candidates:
         return []
     counts, lengths, pairs = _count(query, candidates)
-    evidence = _evidence(query, profile, [sum(map(bool, column)) for column in zip(*counts, strict=True)])
+    seen = (sum(map(bool, column)) for column in zip(*counts, strict=True))
+    rows_with = (profile.rows_with(term.lemma) for term in query.terms)
+    evidence = [idf(profile.row_count, *each) for each in zip(rows_with, seen, strict=True)]
     mean_length = max(sum(lengths) / len(lengths), 1e-9)
     all_evidence = max(sum(evidence), 1e-9)
     pair_evidence = [min(evidence[one], evidence[other]) for one, other in query.pairs]
@@ -299,12 +301,6 @@ def _told(title: str, summary: str, detail: str, files: tuple[str, ...]) -> tupl
 
 def _detail(candidate: Candidate) -> str:
     return candidate.detail[:DETAIL_CHARACTERS]
-
-
-def _evidence(query: Query, profile: Profile, candidates_with: Iterable[int]) -> list[float]:
-    """Return the inverse document frequency of each term."""
-    rows_with = (profile.rows_with(term.lemma) for term in query.terms)
-    return [idf(profile.row_count, *each) for each in zip(rows_with, candidates_with, strict=True)]
 
 
 def idf(row_count: int, rows_with: float, seen: int = 0) -> float:

@@ -1,7 +1,5 @@
 """Shape what a search answers: hits with their reasons, those that say the same folded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -92,17 +92,11 @@ def _look_at_settings(path: str) -> Note:
 
 def _keep(path: str, found: Note) -> None:
     notes = _notes()
-    folders = [*notes.get(path, {}).get("folders", ()), *_missing_folders(path)]
+    folders, above = [*notes.get(path, {}).get("folders", ())], path
+    while not os.path.exists(above := os.path.dirname(above)):  # the innermost first
+        folders.append(above)
     config.ensure_folder(config.home())
     hook_table.write(_path(), json.dumps({**notes, path: {**found, "folders": folders}}))
-
-
-def _missing_folders(path: str) -> list[str]:
-    """Return the folders above a file that do not exist, the innermost first."""
-    found = []
-    while not os.path.exists(path := os.path.dirname(path)):
-        found.append(path)
-    return found
 
 
 def _notes() -> dict[str, Note]:

@@ -28,14 +28,9 @@ def state() -> dict[str, Any]:
             for program in programs
         },
         "sleeping": False,
-        "queue": None,
-        "memory": None,
-        "learnings": None,
-        "search": None,
-        "claude": None,
+        **dict.fromkeys(("queue", "memory", "learnings", "search", "claude")),
         "last_errors": [],
-        "rebuild": None,
-        "moved": None,
+        **dict.fromkeys(("rebuild", "moved")),
         "spooled": len(spool.waiting()),
         "lost": len(spool.lost_files()),
         "bytes": {},
@@ -52,7 +47,10 @@ def state() -> dict[str, Any]:
     found |= _memory(may_ask=not old)
     found["lost"] += found["queue"]["lost"] if found["queue"] else 0
     hooks_problem = _look_at_hooks(found)
-    found["sleeping"] = _is_sleeping(found)
+    is_down = all(service["state"] == "DOWN" for service in found["services"].values())
+    has_hooks = bool(found["hooks"] or any(found["clients"].values()))
+    # No fault: the hook of the next session starts them.
+    found["sleeping"] = is_down and config.autostart() and has_hooks
     found["problems"] = _problems(found, old, hooks_problem)
     return found
 
@@ -96,12 +94,6 @@ def _can_run(program: str) -> bool:
     import shutil
 
     return shutil.which(program) is not None
-
-
-def _is_sleeping(found: dict[str, Any]) -> bool:
-    """Tell whether no service runs and that is no fault: the hook of the next session starts them."""
-    is_down = all(service["state"] == "DOWN" for service in found["services"].values())
-    return is_down and config.autostart() and bool(found["hooks"] or any(found["clients"].values()))
 
 
 def _problems(found: dict[str, Any], old: list[str], hooks_problem: str) -> list[str]:

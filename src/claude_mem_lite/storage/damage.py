@@ -3,6 +3,7 @@
 What is derived within the databases, full text and indexes, is checked and rebuilt here, too.
 """
 
+import collections
 import contextlib
 import functools
 import os
@@ -18,6 +19,7 @@ from claude_mem_lite.storage.migrations import MIGRATIONS, TOO_OLD
 
 _MEMORY = "claude-mem.db"
 FULL_TEXT = ("observations", "sessions", "learnings", "function_map")
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
 _CURES = {
     _MEMORY: "claude-mem down, move it aside, then claude-mem restore your last backup,"
     " or claude-mem up, which makes anew what queue.db still has",
@@ -62,8 +64,9 @@ def found(path: str, *, thorough: bool = False) -> str:
                     return _OTHER_SCHEMA
             wrong = _checked(connection, "integrity_check" if thorough else "quick_check")
             if thorough and not wrong:
-                connection.text_factory = str
-                _read_all(connection)
+                connection.text_factory = str  # which raises OperationalError for a text that is no UTF-8
+                for (table,) in connection.execute(_TABLES).fetchall():
+                    collections.deque(connection.execute(f"SELECT * FROM {table}"), maxlen=0)  # noqa: S608  (ours)
             return "; ".join(wrong)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _CODES:
@@ -142,14 +145,6 @@ def reindex() -> bool:
 def _checked(connection: sqlite3.Connection, pragma: str, *, most: int = 1) -> list[str]:
     rows = connection.execute(f"PRAGMA {pragma}({most})").fetchall()
     return [" ".join(line.split()) for (line,) in rows if line != "ok"]
-
-
-def _read_all(connection: sqlite3.Connection) -> None:
-    """Read each text of a database. Raises: sqlite3.OperationalError for one that is no UTF-8."""
-    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
-    for (table,) in connection.execute(tables).fetchall():
-        for _ in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608  (the schema is ours)
-            pass
 
 
 def _is_other(connection: sqlite3.Connection, path: str, version: int) -> bool:

@@ -105,8 +105,7 @@ def costs(*, by: str, since: str) -> list[dict[str, Any]]:
             key.alias(by),
             fn.COUNT(LogEntry.pk).alias("calls"),
             *map(total, ("captures", "input_tokens", "cache_read_tokens", "cache_write_tokens")),
-            total("output_tokens"),
-            total("usd"),
+            *map(total, ("output_tokens", "usd")),
             fn.ROUND(fn.AVG(LogEntry.duration_ms)).alias("mean_ms"),
         )
         .where((LogEntry.event_type == CALL) & (LogEntry.created_at >= since))

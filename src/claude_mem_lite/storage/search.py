@@ -5,8 +5,6 @@ Written in SQL: a search asks several, and building each by peewee takes longer 
 
 # ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Collection, Sequence

@@ -90,7 +90,13 @@ def done_after(session: Session) -> list[list[Observation]]:
         .order_by(Session.last_event_at)
         .limit(_SESSIONS)
     )
-    return [rows for row in later if (rows := _done(session.project_dir, row.id, session.last_event_at))]
+    columns = (Observation.tool_name, Observation.title, Observation.summary, Observation.files_touched)
+    done = Observation.select(*columns).where(
+        (Observation.project_dir == session.project_dir) & (Observation.created_at > session.last_event_at)
+    )
+    done = done.order_by(Observation.created_at, Observation.pk).limit(_DONE)
+    each = (list(done.where(Observation.session == row.id)) for row in later)
+    return [rows for rows in each if rows]
 
 
 def open_sessions_before(session: Session) -> Sequence[Session]:
@@ -103,20 +109,6 @@ def open_sessions_before(session: Session) -> Sequence[Session]:
         by=(Session.last_event_at.desc(),),
         limit=_SESSIONS,
     )
-
-
-def _done(project_dir: str, session_id: str, after: str) -> list[Observation]:
-    rows = Observation.select(
-        Observation.tool_name,
-        Observation.title,
-        Observation.summary,
-        Observation.files_touched,
-    ).where(
-        (Observation.session == session_id)
-        & (Observation.project_dir == project_dir)
-        & (Observation.created_at > after)
-    )
-    return list(rows.order_by(Observation.created_at, Observation.pk).limit(_DONE))
 
 
 def last_event(session_id: str) -> PendingEvent | None:

@@ -18,9 +18,6 @@ from claude_mem_lite.search.embedder.records import ModelRecord
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "minilm", "tokenizer.json")
 
-_TABLE = "inner.embeddings.word_embeddings.weight"
-_EMBEDDED = "embedding"
-
 # Tokens in one run, padding included. On two cores more make no text faster, and eight texts of 256 tokens
 # took 500 MiB on the way.
 TOKENS_PER_RUN = 512
@@ -63,7 +60,11 @@ class MiniLM:
         for row, tokens in enumerate(batch):
             ids[row, : len(tokens)] = tokens
             mask[row, : len(tokens)] = 1
-        given = {_EMBEDDED: self._embedded(ids), "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        given = {
+            packed.EMBEDDED: self._embedded(ids),
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(ids),
+        }
         (hidden,) = self._session.run(["last_hidden_state"], given)
         return unit_length(np.einsum("btd,bt->bd", hidden, mask.astype(np.float32)))
 
@@ -90,7 +91,7 @@ def open_model(path: str, record: ModelRecord) -> MiniLM:
     sessions.check_sha256(path, SHA256, cure=cure)
     with open(path, "rb") as opened:
         file = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-    model, words = packed.rewritten(memoryview(file), table=_TABLE, tokens="input_ids", embedded=_EMBEDDED)
+    model, words = packed.rewritten(memoryview(file))
     with tempfile.NamedTemporaryFile(suffix=".onnx") as written:  # a session keeps bytes that it is given
         written.write(model)
         written.flush()

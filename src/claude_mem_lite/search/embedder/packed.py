@@ -4,8 +4,6 @@ As it is written, onnxruntime multiplies the bytes by their scales when it loads
 Rewritten, `MatMulNBits` takes the bytes, and the vectors of words, half of the file, are looked up in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +14,8 @@ from numpy.typing import NDArray
 Bytes = bytes | memoryview
 Tensors = dict[str, NDArray[Any]]
 
+EMBEDDED = "embedding"
+_TABLE, _TOKENS = "inner.embeddings.word_embeddings.weight", "input_ids"
 # Source: onnx.proto: numbers of fields, and the tag of one that has a length.
 _GRAPH, _OPSET = 7, 8  # of a model
 _NODE, _INITIALIZER, _GRAPH_INPUT, _VALUE_INFO = 1, 5, 11, 13  # of a graph
@@ -52,29 +52,29 @@ class _Node:
     output: str
 
 
-def rewritten(model: Bytes, *, table: str, tokens: str, embedded: str) -> tuple[bytes, Words]:
-    """Return a model with an input `embedded`, the vectors of its words, instead of `tokens`; and the words.
+def rewritten(model: Bytes) -> tuple[bytes, Words]:
+    """Return a model with an input EMBEDDED, the vectors of its words, instead of _TOKENS; and the words.
 
-    In the model that is given, `embedded` = Gather(`table`, `tokens`), and every matrix of weights is NAME =
-    NAME_f * NAME_scale with NAME_f = Cast(NAME_q): one scale a column, in `table` one a row.
+    In the model that is given, EMBEDDED = Gather(_TABLE, _TOKENS), and every matrix of weights is NAME =
+    NAME_f * NAME_scale with NAME_f = Cast(NAME_q): one scale a column, in _TABLE one a row.
     """
     parts: list[Bytes] = []
     tensors: Tensors = {}
     for number, field, content in _fields(memoryview(model)):
         if number == _GRAPH:
             tensors = dict(_tensors(content))
-            parts.append(_encoded(_GRAPH, b"".join(_graph(content, tensors, table, tokens, embedded))))
+            parts.append(_encoded(_GRAPH, b"".join(_graph(content, tensors))))
         else:
             parts.append(field)
     parts.append(_encoded(_OPSET, _encoded(1, _CONTRIBUTED.encode()) + _counted(2, 1)))
-    return b"".join(parts), Words(tensors[f"{table}_q"], tensors[f"{table}_scale"])
+    return b"".join(parts), Words(tensors[f"{_TABLE}_q"], tensors[f"{_TABLE}_scale"])
 
 
-def _graph(graph: memoryview, tensors: Tensors, table: str, tokens: str, embedded: str) -> Iterator[Bytes]:
+def _graph(graph: memoryview, tensors: Tensors) -> Iterator[Bytes]:
     """Yield the fields of the rewritten graph."""
     nodes = [_node(content) for number, _, content in _fields(graph) if number == _NODE]
     weights = {node.inputs[1] for node in nodes if node.type == "MatMul" and f"{node.inputs[1]}_q" in tensors}
-    gone = {embedded, *(f"{name}{end}" for name in (*weights, table) for end in ("", "_f", "_q", "_scale"))}
+    gone = {EMBEDDED, *(f"{name}{end}" for name in (*weights, _TABLE) for end in ("", "_f", "_q", "_scale"))}
     left = iter(nodes)
     for number, field, content in _fields(graph):
         if number == _NODE:
@@ -83,8 +83,8 @@ def _graph(graph: memoryview, tensors: Tensors, table: str, tokens: str, embedde
                 yield _encoded(_NODE, _product(node, tensors[f"{node.inputs[1]}_q"].shape))
             elif node.output not in gone:
                 yield field
-        elif number == _GRAPH_INPUT and _text(content, 1) == tokens:
-            yield _encoded(_GRAPH_INPUT, _encoded(1, embedded.encode()) + _shape_of(tensors[f"{table}_q"]))
+        elif number == _GRAPH_INPUT and _text(content, 1) == _TOKENS:
+            yield _encoded(_GRAPH_INPUT, _encoded(1, EMBEDDED.encode()) + _shape_of(tensors[f"{_TABLE}_q"]))
         elif number != _VALUE_INFO and not (number == _INITIALIZER and _text(content, _NAME) in gone):
             yield field
     for name in sorted(weights):
