@@ -70,7 +70,7 @@ LIBRARIES = {
     "lancedb": ("search/lance.py",),
     "pyarrow": ("search/lance.py",),
     "onnxruntime": ("search/embedder/sessions.py",),
-    "tree_sitter": ("codemap/languages", "codemap/calls"),
+    "tree_sitter": ("codemap/languages/tree.py",),
     "tokenizers": ("search/embedder/sessions.py",),
     "torch": ("search/embedder/transformer.py",),
     "transformers": ("search/embedder/transformer.py",),

@@ -1,9 +1,5 @@
 """Read the facts of a TypeScript or JavaScript file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.calls.ecmascript_functions import bind_member, expect, take_function
 from claude_mem_lite.codemap.calls.ecmascript_names import KEYS, bind_exports, bind_import, names_bound
 from claude_mem_lite.codemap.calls.ecmascript_terms import (
@@ -15,12 +11,9 @@ from claude_mem_lite.codemap.calls.ecmascript_terms import (
     type_parameters,
     without_brackets,
 )
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed, types_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.languages.tree import Node
 
 _PLAIN = frozenset({"identifier", "string", "number", "member_expression", "true", "false", "null", "this"})
 _LITERALS = frozenset({"string", "template_string", "number", "true", "false", "null"})

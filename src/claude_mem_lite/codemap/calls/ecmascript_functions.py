@@ -1,18 +1,10 @@
 """Read the functions of a TypeScript or JavaScript file: parameters, types, and expected types."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.calls.ecmascript_names import KEYS, names_bound
 from claude_mem_lite.codemap.calls.ecmascript_terms import FUNCTIONS, type_parameters, without_brackets
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.walker import Walk, bind, field_of, listed
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
-
+from claude_mem_lite.codemap.languages.tree import Node
 
 _CLASSES = frozenset({"class", "interface", "object"})
 

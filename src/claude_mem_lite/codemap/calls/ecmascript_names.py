@@ -1,19 +1,11 @@
 """Bind the names that a TypeScript or JavaScript file imports and exports."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from claude_mem_lite.codemap.calls.ecmascript_terms import string_of
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.walker import Walk, bind, field_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
-
+from claude_mem_lite.codemap.languages.tree import Node
 
 KEYS = frozenset(
     {"property_identifier", "private_property_identifier", "identifier", "shorthand_property_identifier"}

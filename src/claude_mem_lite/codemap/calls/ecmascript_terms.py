@@ -1,10 +1,8 @@
 """Lower the expressions and types of TypeScript and JavaScript to terms."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.walker import (
+    Walk,
     field_of,
     first_inside,
     listed,
@@ -16,14 +14,7 @@ from claude_mem_lite.codemap.calls.walker import (
     types_of,
     written_out,
 )
-from claude_mem_lite.codemap.languages.tree import unwrapped
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.calls.walker import Walk
-
+from claude_mem_lite.codemap.languages.tree import Node, unwrapped
 
 FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
 

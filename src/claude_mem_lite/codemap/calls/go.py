@@ -5,11 +5,9 @@ Its methods are exported by the file that declares them, as "Type.Method". A var
 declaration to the end of its block.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.go_terms import (
     EXPRESSIONS,
     TYPES,
@@ -29,11 +27,7 @@ from claude_mem_lite.codemap.calls.walker import (
     method_shape,
     type_params_of,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.languages.tree import Node
 
 _MAX_IMPORTS = 500
 _VERSION = re.compile(r"v\d+$")

@@ -1,9 +1,8 @@
 """Lower Go's expressions and types to terms."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator
 
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.walker import (
     Walk,
     field_of,
@@ -17,15 +16,7 @@ from claude_mem_lite.codemap.calls.walker import (
     with_arguments,
     written_out,
 )
-from claude_mem_lite.codemap.languages.tree import unwrapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
-
+from claude_mem_lite.codemap.languages.tree import Node, unwrapped
 
 _MAX_ARGUMENTS = 8  # of one call, of which the types are looked at
 

@@ -4,10 +4,9 @@ A method is bound by its name and the number of its parameters, "put/2": fields 
 class may inherit an overload. A variable is seen from its declaration to the end of its block.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.java_terms import (
     EXPRESSIONS,
     MAX_PARAMETERS,
@@ -25,14 +24,7 @@ from claude_mem_lite.codemap.calls.walker import (
     field_of,
     listed,
 )
-from claude_mem_lite.codemap.languages.tree import child_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.languages.tree import Node, child_of
 
 _MAX_IMPORTS = 100  # of whole packages
 

@@ -1,9 +1,8 @@
 """Lower Java's expressions and types to terms."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.walker import (
     Walk,
     field_of,
@@ -18,15 +17,7 @@ from claude_mem_lite.codemap.calls.walker import (
     with_arguments,
     written_out,
 )
-from claude_mem_lite.codemap.languages.tree import child_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
-
+from claude_mem_lite.codemap.languages.tree import Node, child_of
 
 MAX_PARAMETERS = 8  # that are counted of one with any number
 

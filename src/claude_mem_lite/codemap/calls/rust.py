@@ -9,10 +9,9 @@ The names of a function's scope are its local variables, one term a binding; `st
 scope are its items. An `impl` is a scope: `return_type` is its type, `context` its trait.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.rust_terms import (
     EXPRESSIONS,
     TYPES,
@@ -35,15 +34,7 @@ from claude_mem_lite.codemap.calls.rust_variables import (
 )
 from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, expect_arguments, field_of, listed
 from claude_mem_lite.codemap.languages import tree
-from claude_mem_lite.codemap.languages.tree import child_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
-    from claude_mem_lite.codemap.languages.tree import Parsed
+from claude_mem_lite.codemap.languages.tree import Node, Parsed, child_of
 
 _MAX_NESTED_MACROS = 8
 _MAX_MACROS = 3_000  # of a file that are read

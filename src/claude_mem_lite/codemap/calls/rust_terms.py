@@ -11,10 +11,9 @@ Beside the terms of `facts` there are:
     ("tuple", terms)  ("list", terms)  ("future", term)
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterable
 
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.walker import (
     Walk,
     field_of,
@@ -26,17 +25,9 @@ from claude_mem_lite.codemap.calls.walker import (
     typed,
     written_out,
 )
-from claude_mem_lite.codemap.languages.tree import child_of
+from claude_mem_lite.codemap.languages.tree import Node, child_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
-
-    Lowering = Callable[[Walk, Node], Term]
-
+Lowering = Callable[[Walk, Node], Term]
 
 _MAX_ARGUMENTS = 3  # of a call that are kept in its term
 

@@ -1,18 +1,11 @@
 """Find where Rust's local variables are bound, and from where to where each is seen."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
+from claude_mem_lite.codemap.calls.facts import Term
 from claude_mem_lite.codemap.calls.rust_terms import names_of, parameters_of
 from claude_mem_lite.codemap.calls.walker import Walk, field_of, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term
+from claude_mem_lite.codemap.languages.tree import Node
 
 
 def _see(walk: Walk, pattern: Node | None, owner: int, start: int, end: int) -> None:

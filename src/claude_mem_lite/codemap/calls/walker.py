@@ -6,20 +6,14 @@ in. Expressions and types are lowered to terms where a handler asks for them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from claude_mem_lite.codemap.calls.facts import Call, Facts, Scope
+from claude_mem_lite.codemap.calls.facts import Call, Facts, Scope, Term, Terms
 from claude_mem_lite.codemap.languages import tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.calls.facts import Term, Terms
-    from claude_mem_lite.codemap.languages.tree import Parsed
-    from claude_mem_lite.codemap.languages.walk import Definition
+from claude_mem_lite.codemap.languages.tree import Node, Parsed
+from claude_mem_lite.codemap.languages.walk import Definition
 
 _MAX_DEPTH = 60  # of an expression or a type: a longer chain is cut
 _MAX_TERMS = 8  # that one name is bound to

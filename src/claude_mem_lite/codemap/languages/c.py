@@ -3,16 +3,10 @@
 C++ is C, classes, and what is defined outside of them; headers are read as C++.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.languages.tree import Named, Parsed, Syntax
+from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _MOST_DECLARATORS = 20
 _NAMES = frozenset({

@@ -1,15 +1,9 @@
 """JavaScript, TypeScript and TSX: functions are declared, assigned, exported, or members of an object."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.languages.tree import NAMESPACE, OBJECT, Named, Parsed, Syntax, unwrapped
+from claude_mem_lite.codemap.languages.tree import NAMESPACE, OBJECT, Named, Node, Parsed, Syntax, unwrapped
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
 _MODULES = frozenset({"internal_module", "module"})

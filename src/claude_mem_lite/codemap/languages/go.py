@@ -1,15 +1,9 @@
 """Go: methods bear the name of their receiver's type."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
-from claude_mem_lite.codemap.languages.tree import Named, Parsed, Syntax, by_field
+from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax, by_field
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _SYNTAX = Syntax(
     kinds={

@@ -1,14 +1,15 @@
 """Kotlin: an extension function bears the name of the type that it extends."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from claude_mem_lite.codemap.languages.tree import CLASS_SCOPE, Named, Parsed, Syntax, by_field, child_of
+from claude_mem_lite.codemap.languages.tree import (
+    CLASS_SCOPE,
+    Named,
+    Node,
+    Parsed,
+    Syntax,
+    by_field,
+    child_of,
+)
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _SYNTAX = Syntax(
     kinds={

@@ -1,14 +1,7 @@
 """PHP: functions, and types with their methods."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from claude_mem_lite.codemap.languages.tree import Named, Parsed, Syntax, by_field
+from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax, by_field
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _SYNTAX = Syntax(
     kinds={

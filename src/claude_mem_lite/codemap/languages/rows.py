@@ -1,23 +1,15 @@
 """Describe what a source defines: a row for each name, with its signature, first line of doc, and hash."""
 
-from __future__ import annotations
-
 import bisect
 import hashlib
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.extract import TYPES, Function
-from claude_mem_lite.codemap.languages.tree import Named, Parsed, body_of, merged
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tree_sitter import Node
-
-    from claude_mem_lite.codemap.languages.walk import Definition
+from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, body_of, merged
+from claude_mem_lite.codemap.languages.walk import Definition
 
 _BROKEN = 0.2  # the share of a source that is neither understood nor in a definition
 _HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at

@@ -1,21 +1,15 @@
 """Rust: methods are in the `impl` of a type, wherever that is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from claude_mem_lite.codemap.languages.tree import (
     CLASS_SCOPE,
     NAMESPACE,
     Named,
+    Node,
     Parsed,
     Syntax,
     by_field,
 )
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _SYNTAX = Syntax(
     kinds={

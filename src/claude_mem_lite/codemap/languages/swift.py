@@ -1,14 +1,7 @@
 """Swift: classes, structs, enums, actors and extensions are one type of node."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from claude_mem_lite.codemap.languages.tree import CLASS_SCOPE, Named, Parsed, Syntax, by_field
+from claude_mem_lite.codemap.languages.tree import CLASS_SCOPE, Named, Node, Parsed, Syntax, by_field
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _SYNTAX = Syntax(
     kinds={

@@ -12,14 +12,17 @@ import importlib
 import importlib.util
 import itertools
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    import tree_sitter
 
-    from tree_sitter import Node, Query
-
+    Node = tree_sitter.Node
+    Query = tree_sitter.Query
+else:  # what only names types does not load it
+    Node = Query = Any
 Range = tuple[int, int]  # of bytes
 
 _CPU_S, _LEAST_CPU_S, _CPU_S_PER_BYTE = 2.0, 0.3, 3e-6  # a file of 1 MB takes 0.3 s

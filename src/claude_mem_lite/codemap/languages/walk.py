@@ -3,12 +3,10 @@
 One walk over the nodes that the query found serves all languages; their order and extent tell what is where.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from claude_mem_lite.codemap.extract import TYPES
 from claude_mem_lite.codemap.languages.tree import (
@@ -17,15 +15,11 @@ from claude_mem_lite.codemap.languages.tree import (
     OBJECT,
     SCOPES,
     Named,
+    Node,
     Parsed,
     Range,
     body_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
 
 _MAX_DEPTH = 50  # of definitions inside each other
 _HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
