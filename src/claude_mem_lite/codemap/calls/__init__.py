@@ -2,8 +2,8 @@
 
 `facts` says what is kept of a file; `walker` reads it by a language's `Table`; `resolver` finds what is
 called, with the facts of a family's files: languages that import each other. An `evaluation` tells it what a
-term may be, one of `values`. `type_arguments` and `results` hold for all languages; on them rest `lookup` and
-`members`, for those that look names up in scopes, and Rust's `rust_members`, `rust_paths` and `rust_results`.
+term may be, one of `values`. On it rest `members`, for those that look names up in scopes, and Rust's
+`rust_members`, `rust_paths` and `rust_results`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,14 @@
 """Read the facts of a TypeScript or JavaScript file."""
 
-from claude_mem_lite.codemap.calls.ecmascript_functions import bind_member, expect, take_function
-from claude_mem_lite.codemap.calls.ecmascript_names import KEYS, bind_exports, bind_import, names_bound
+from claude_mem_lite.codemap.calls.ecmascript_names import (
+    KEYS,
+    bind_exports,
+    bind_import,
+    bind_member,
+    expect,
+    names_bound,
+    take_function,
+)
 from claude_mem_lite.codemap.calls.ecmascript_terms import (
     EXPRESSIONS,
     FUNCTIONS,

@@ -6,9 +6,8 @@ variant as a value, which is no function when it is called.
 
 from collections.abc import Iterator, Mapping
 
-from claude_mem_lite.codemap.calls.evaluation import flat, inside
+from claude_mem_lite.codemap.calls.evaluation import Evaluation, flat, inside
 from claude_mem_lite.codemap.calls.facts import Facts, Term
-from claude_mem_lite.codemap.calls.results import Results
 from claude_mem_lite.codemap.calls.rust_modules import DERIVED
 from claude_mem_lite.codemap.calls.values import (
     OUTSIDE,
@@ -24,7 +23,7 @@ from claude_mem_lite.codemap.calls.values import (
 Key = tuple[str, int | str]
 
 
-class RustMembers(Results):
+class RustMembers(Evaluation):
     """The members of types; a type's methods are known when its `impl`s are taken."""
 
     def __init__(self, files: Mapping[str, Facts], builtins: Builtins, finder: Finder) -> None:

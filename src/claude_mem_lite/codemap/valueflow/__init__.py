@@ -34,11 +34,10 @@ of those". Take two files:
 6. What each evaluation read and left is recorded (`records`), if `modules` are to be renewed: after a change,
    all is played again, but only what the change reaches is evaluated.
 
-Evaluation is a stack of modules, each using only those after it: `statements`; `definitions` and
-`import_statements`; `annotations`; `expressions`; then, on values alone, `bindings`, `operators` and
-`containers`; `calls`; `invocation`; `attributes`. `value_sets` combines values, `external` lists what is
-known of names outside the project.
+Evaluation is a stack of modules, each using only those after it: `statements`; `definitions`; `expressions`;
+then, on values alone, `bindings`; `calls`; `invocation`; `attributes`. `value_sets` combines values,
+`external` lists what is known of names outside the project.
 
-An edge says what it rests on (`sites`, and LEVELS in `frame`): the name itself, a receiver whose class is
+An edge says what it rests on (`Site` and LEVELS in `frame`): the name itself, a receiver whose class is
 known, or one that came by an argument, which any caller may have passed.
 """

@@ -13,20 +13,18 @@ from claude_mem_lite.codemap.valueflow.bindings import (
     store_attribute,
     unpacked,
 )
-from claude_mem_lite.codemap.valueflow.calls import call_external, call_value
-from claude_mem_lite.codemap.valueflow.containers import call_container
+from claude_mem_lite.codemap.valueflow.calls import call_container, call_external, call_value
 from claude_mem_lite.codemap.valueflow.expression_terms import Expr, is_name
 from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES, HANDLED, UNKNOWN, result_of
-from claude_mem_lite.codemap.valueflow.frame import Frame
+from claude_mem_lite.codemap.valueflow.frame import Frame, Site, miss, site_of
 from claude_mem_lite.codemap.valueflow.invocation import (
     Arguments,
     awaited,
     call_special,
     iterate,
+    operate,
     test_truth,
 )
-from claude_mem_lite.codemap.valueflow.operators import operate
-from claude_mem_lite.codemap.valueflow.sites import Site, miss, site_of
 from claude_mem_lite.codemap.valueflow.value_sets import (
     at,
     flat,

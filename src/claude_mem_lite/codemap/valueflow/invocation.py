@@ -1,4 +1,7 @@
-"""Enter functions and classes of the project: note the edges, bind the arguments, return what they give."""
+"""Enter functions and classes of the project: note the edges, bind the arguments, return what they give.
+
+By a call, and by what the language itself calls: operators, loops, `await`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from claude_mem_lite.codemap.valueflow.attributes import choices, methods_of
-from claude_mem_lite.codemap.valueflow.external import UNKNOWN
-from claude_mem_lite.codemap.valueflow.frame import Frame
-from claude_mem_lite.codemap.valueflow.sites import Site
+from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES, UNKNOWN
+from claude_mem_lite.codemap.valueflow.frame import Frame, Site
 from claude_mem_lite.codemap.valueflow.value_sets import content, items, join, union
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
@@ -20,10 +22,20 @@ from claude_mem_lite.codemap.valueflow.values import (
     External,
     Function,
     Instance,
+    Key,
+    ListObject,
+    TextStart,
+    TupleObject,
     Unit,
     Value,
     Values,
 )
+
+_REFLECTED = frozenset(
+    {"add", "sub", "mul", "truediv", "floordiv", "mod", "or", "and", "xor", "matmul", "pow"}
+)
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_SHORTEST_START = 3  # of a name put together
 
 
 class Arguments(NamedTuple):
@@ -222,3 +234,38 @@ def awaited(frame: Frame, values: Values, line: int) -> Values:
         elif isinstance(value, External):
             found = join(found, (value,))
     return found
+
+
+def operate(frame: Frame, name: str, first: Values, second: Values, line: int) -> Values:
+    """Return what an operator gives for two operands."""
+    if not first and not second:
+        return ()
+    if name in {"str", "add", "mod"} and (starts := _start(second if name == "str" else first)):
+        return starts
+    if name in {"str", "format"}:
+        if name == "format" and not call_special(frame, first, "__format__", line):
+            call_special(frame, first, "__str__", line)
+        return BUILTIN_VALUES["str"]
+    if name == "bool":
+        test_truth(frame, first, line)
+        return ()
+    if name == "contains":
+        call_special(frame, first, "__contains__", line, second)
+        return ()
+    found = call_special(frame, first, f"__{name}__", line, second)
+    if not found and any(isinstance(value, Instance) for value in second):
+        if name in _REFLECTED:
+            found = call_special(frame, second, f"__r{name}__", line, first)
+        elif name in _MIRRORED and not any(isinstance(value, Instance) for value in first):
+            found = call_special(frame, second, f"__{_MIRRORED[name]}__", line, first)
+    if name in {"add", "or"}:
+        kinds = ListObject | TupleObject if name == "add" else DictObject
+        found = join(found, tuple([value for value in join(first, second) if isinstance(value, kinds)]))
+    return found or tuple([value for value in first if isinstance(value, External)])
+
+
+def _start(values: Values) -> Values:
+    """Return how a text starts that is put together: "visit_" + name."""
+    texts = [value.value for value in values if isinstance(value, Key) and isinstance(value.value, str)]
+    starts = [text.partition("%")[0].partition("{")[0] for text in texts]
+    return tuple([TextStart(start) for start in starts if len(start) >= _SHORTEST_START])

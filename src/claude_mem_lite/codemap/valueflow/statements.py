@@ -1,17 +1,30 @@
-"""Evaluate a scope statement by statement: what each name is where, over branches and loops."""
+"""Evaluate a scope statement by statement: what each name is where, over branches and loops.
+
+Annotations too: instances of the project's classes, and containers of them.
+"""
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from claude_mem_lite.codemap.valueflow import terms
-from claude_mem_lite.codemap.valueflow.annotations import declared
-from claude_mem_lite.codemap.valueflow.definitions import define_class, define_function
-from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, Name
+from claude_mem_lite.codemap.valueflow.definitions import (
+    define_class,
+    define_function,
+    import_modules,
+    import_names,
+)
+from claude_mem_lite.codemap.valueflow.expression_terms import (
+    Attribute,
+    Either,
+    Expr,
+    Generic,
+    Name,
+    last_name,
+)
 from claude_mem_lite.codemap.valueflow.expressions import assign, evaluate, narrow
-from claude_mem_lite.codemap.valueflow.external import UNKNOWN
-from claude_mem_lite.codemap.valueflow.frame import Frame
-from claude_mem_lite.codemap.valueflow.import_statements import import_modules, import_names
+from claude_mem_lite.codemap.valueflow.external import AWAITABLES, ITERABLES, MAPPINGS, TRANSPARENT, UNKNOWN
+from claude_mem_lite.codemap.valueflow.frame import Frame, site_of
 from claude_mem_lite.codemap.valueflow.invocation import (
     Arguments,
     awaited,
@@ -20,16 +33,26 @@ from claude_mem_lite.codemap.valueflow.invocation import (
     iterate,
     test_truth,
 )
-from claude_mem_lite.codemap.valueflow.sites import site_of
 from claude_mem_lite.codemap.valueflow.terms import Block, Parameter
-from claude_mem_lite.codemap.valueflow.value_sets import flat, instances_of, join, mapping, merged, sequence
+from claude_mem_lite.codemap.valueflow.value_sets import (
+    content,
+    flat,
+    instances_of,
+    join,
+    mapping,
+    merged,
+    sequence,
+    union,
+)
 from claude_mem_lite.codemap.valueflow.values import (
+    Awaitable,
     ClassObject,
     DictObject,
     External,
     Instance,
     ListObject,
     Manager,
+    TupleObject,
     Values,
 )
 
@@ -295,3 +318,53 @@ _HANDLERS: dict[type, Callable[[Frame, Any], bool | None]] = {
     terms.ClassDefinition: partial(define_class, run_block), terms.Import: import_modules,
     terms.ImportFrom: import_names, terms.Delete: _delete, terms.Match: _match,
 }  # fmt: skip
+
+
+def declared(frame: Frame, node: Expr) -> Values:
+    """Return what an annotation says."""
+    if node is None:
+        return ()
+    if type(node) is Either:
+        return union([declared(frame, each) for each in node.operands])
+    if type(node) is Generic:
+        return _declared_generic(frame, node)
+    name = last_name(node)
+    if name == "Self":
+        owner = frame.unit.owner
+        return (Instance(owner),) if owner else ()
+    return _instances(evaluate(frame, node)) if name else ()
+
+
+def _declared_generic(frame: Frame, node: Generic) -> Values:
+    name, inner = last_name(node.base), node.arguments
+    if name in TRANSPARENT:
+        return union([declared(frame, each) for each in (inner[:1] if name == "Annotated" else inner)])
+    if name in {"type", "Type"}:
+        found = _argument(frame, node, 0)
+        return tuple([ClassObject(each.owner, each.is_exact) for each in found if isinstance(each, Instance)])
+    if name in {"tuple", "Tuple"}:
+        parts = tuple([declared(frame, each) for each in inner])
+        return sequence(parts[0]) if len(parts) == 2 and inner[1] is None else (TupleObject(parts),)
+    if name in ITERABLES:
+        return sequence(_argument(frame, node, 0))
+    if name in MAPPINGS:
+        return mapping({}, _argument(frame, node, -1))
+    if name in AWAITABLES:
+        return (Awaitable(_argument(frame, node, -1)),)
+    return _instances(evaluate(frame, node.base))
+
+
+def _argument(frame: Frame, node: Generic, place: int) -> Values:
+    return declared(frame, node.arguments[place]) if node.arguments else ()
+
+
+def _instances(values: Values) -> Values:
+    found: Values = ()
+    for value in values:
+        if type(value) is ClassObject:
+            found = join(found, (Instance(value.owner),))
+        elif type(value) is External:
+            found = join(found, UNKNOWN)
+        elif isinstance(value, TupleObject | ListObject):
+            found = join(found, _instances(content((value,))))
+    return found
