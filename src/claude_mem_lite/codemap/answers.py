@@ -10,6 +10,13 @@ from claude_mem_lite.codemap.mermaid import Call, render
 from claude_mem_lite.storage import call_edges, code
 from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
 
+# Columns that are served by their own names.
+_OF_FUNCTION = (
+    "kind", "signature", "docstring", "decorators", "line", "end_line", "change_type", "session_id",
+    "updated_at",
+)  # fmt: skip
+_OF_EDGE = ("source", "resolution", "level", "times_confirmed", "last_confirmed_at", "observation_id")
+
 
 def function(row: FunctionMapEntry) -> dict[str, Any]:
     """Return a function as it is served."""
@@ -17,15 +24,7 @@ def function(row: FunctionMapEntry) -> dict[str, Any]:
         "project_dir": row.project_dir,
         "file": row.file_path,
         "name": row.qualified_name,
-        "kind": row.kind,
-        "signature": row.signature,
-        "docstring": row.docstring,
-        "decorators": row.decorators,
-        "line": row.line,
-        "end_line": row.end_line,
-        "change_type": row.change_type,
-        "session_id": row.session_id,
-        "updated_at": row.updated_at,
+        **{name: getattr(row, name) for name in _OF_FUNCTION},
     }
 
 
@@ -38,12 +37,7 @@ def edge(row: CallEdge) -> dict[str, Any]:
         "callee_file": row.callee_file,
         "line": row.line,
         "confidence": round(row.confidence, 3),
-        "source": row.source,
-        "resolution": row.resolution,
-        "level": row.level,
-        "times_confirmed": row.times_confirmed,
-        "last_confirmed_at": row.last_confirmed_at,
-        "observation_id": row.observation_id,
+        **{name: getattr(row, name) for name in _OF_EDGE},
         "why": why(row),
     }
 
@@ -90,9 +84,7 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
         }  # fmt: skip
         found.setdefault(place, gone)["history"].append({
             "at": change["created_at"],
-            "change_type": change["change_type"],
-            "signature": change["signature"],
-            "session_id": change["session_id"],
+            **{name: change[name] for name in ("change_type", "signature", "session_id")},
             "observation_id": change["observation_id"] if change["title"] else None,
             "title": change["title"],
             "summary": change["summary"],

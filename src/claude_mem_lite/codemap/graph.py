@@ -10,7 +10,7 @@ from claude_mem_lite.codemap.confidence import boosted
 from claude_mem_lite.codemap.project import no_collection
 from claude_mem_lite.codemap.resolution import Edge
 from claude_mem_lite.storage import call_edges, code, models
-from claude_mem_lite.storage.call_edges import Known, Pair
+from claude_mem_lite.storage.call_edges import Pair
 from claude_mem_lite.storage.code import Mapped
 
 MOST_LINES = 600_000  # of a project whose calls are resolved unasked: about 600 MiB and half a minute
@@ -86,11 +86,7 @@ def rows(
         found[pair] = {
             "project_dir": project_dir,
             **dict(zip(call_edges.PAIR, pair, strict=True)),
-            "resolution": edge.resolution,
-            "level": edge.level,
-            "shape": edge.shape,
-            "line": edge.line,
-            "confidence": edge.confidence,
+            **{name: getattr(edge, name) for name in ("resolution", "level", "shape", "line", "confidence")},
             "source": "ast",
             "session_id": session_id,
             "created_at": now,
@@ -118,7 +114,8 @@ def _replace(project_dir: str, found: dict[Pair, dict[str, Any]], changed: Colle
                 del found[edge.pair]
         elif (
             edge.source == "ast"
-            or not _is_possible(edge, functions)
+            or edge.pair[2:] not in functions
+            or (edge.pair[:2] not in functions and edge.pair[1] != MODULE)
             or (
                 is_of_changed
                 and edge.source == call_edges.BY_CLAUDE
@@ -128,11 +125,6 @@ def _replace(project_dir: str, found: dict[Pair, dict[str, Any]], changed: Colle
             gone.append(edge.pk)
     call_edges.delete_edges(gone)
     call_edges.save_edges(list(found.values()))
-
-
-def _is_possible(edge: Known, functions: set[tuple[str, str]]) -> bool:
-    caller, callee = edge.pair[:2], edge.pair[2:]
-    return callee in functions and (caller in functions or caller[1] == MODULE)
 
 
 def _last(name: str) -> str:

@@ -60,9 +60,10 @@ def render(nodes: Iterable[Node], calls: Mapping[Call, bool], changes: Mapping[N
     kept = _fitting(shown, calls, changed)
     drawn = _drawn(calls, kept, changed)
     ids = {node: f"n{number}" for number, node in enumerate(node for node in shown if node in kept)}
+    nodes_out, calls_out = len(shown) - len(kept), len(calls) - len(drawn)
     lines = [
         "flowchart LR",
-        *_remark(len(shown) - len(kept), len(calls) - len(drawn)),
+        *([f"%% left out for size: {nodes_out} nodes, {calls_out} arrows"] if nodes_out or calls_out else []),
         *_boxes(ids),
         *(_arrow(call, ids, is_certain=is_certain) for call, is_certain in calls.items() if call in drawn),
         *_classes(ids, changes),
@@ -114,11 +115,6 @@ def _drawn(calls: dict[Call, bool], kept: set[Node], changed: set[Node]) -> set[
     return set(sorted(possible, key=changed.isdisjoint)[:MAX_ARROWS])
 
 
-def _remark(nodes: int, arrows: int) -> Iterator[str]:
-    if nodes or arrows:
-        yield f"%% left out for size: {nodes} nodes, {arrows} arrows"
-
-
 def _boxes(ids: dict[Node, str]) -> Iterator[str]:
     """Yield a subgraph for each file; nodes of no file stand outside, after them."""
     files: dict[str, list[str]] = {}
@@ -139,15 +135,12 @@ def _arrow(call: Call, ids: dict[Node, str], *, is_certain: bool) -> str:
 
 def _classes(ids: dict[Node, str], changes: Mapping[Node, str]) -> Iterator[str]:
     """Yield the colours that are in use and the nodes that wear them."""
-    for change, style in _COLOURS.items():
-        yield from _class(change, style, [ids[node] for node in ids if changes.get(node) == change])
-    yield from _class("unresolved", _UNRESOLVED, [ids[node] for node in ids if not node[0]])
-
-
-def _class(name: str, style: str, node_ids: list[str]) -> Iterator[str]:
-    if node_ids:
-        yield f"    classDef {name} {style}"
-        yield f"    class {','.join(node_ids)} {name}"
+    wearers = {change: [ids[node] for node in ids if changes.get(node) == change] for change in _COLOURS}
+    wearers["unresolved"] = [ids[node] for node in ids if not node[0]]
+    for name, node_ids in wearers.items():
+        if node_ids:
+            yield f"    classDef {name} {_COLOURS.get(name, _UNRESOLVED)}"
+            yield f"    class {','.join(node_ids)} {name}"
 
 
 def _label(text: str, *, from_end: bool) -> str:

@@ -107,10 +107,7 @@ class Resolved:
         for path in self._resolution.names:
             if files[path].scopes:
                 files[path] = dataclasses.replace(files[path], scopes=())
-        return self._resolution.rest(self._scopes)
-
-    def _scopes(self, path: str) -> Scopes:
-        return terms.unpack(self._packed[path]) or ()
+        return self._resolution.rest(lambda path: terms.unpack(self._packed[path]) or ())
 
     def _other_calls(self) -> dict[str, tuple[list[Edge], list[Edge]]]:
         """Return the calls of all languages but Python by file."""

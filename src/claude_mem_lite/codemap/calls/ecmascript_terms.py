@@ -10,8 +10,11 @@ from claude_mem_lite.codemap.calls.walker import (
     method_shape,
     of_type,
     part,
+    plain_type,
+    type_inside,
     type_params_of,
     types_of,
+    wrapped,
     written_out,
 )
 from claude_mem_lite.codemap.languages.tree import Node, unwrapped
@@ -50,11 +53,6 @@ def shape_of(function: Node, parts: list[Node]) -> str:
 def without_brackets(node: Node) -> Node:
     """Return the expression inside parentheses."""
     return unwrapped(node, _AROUND)
-
-
-def _attribute(walk: Walk, node: Node) -> Term:
-    parts = node.named_children
-    return ("attribute", walk.lower(parts[0]), walk.text(parts[-1])) if len(parts) > 1 else None
 
 
 def _cast(walk: Walk, node: Node) -> Term:
@@ -99,20 +97,6 @@ def _one_of(walk: Walk, node: Node) -> Term:
     return ("one_of", known) if known else None
 
 
-def _last(walk: Walk, node: Node) -> Term:
-    return walk.lower(node.named_children[-1]) if node.named_child_count else None
-
-
-def _subscript(walk: Walk, node: Node) -> Term:
-    base = walk.lower(field_of(node, "object"))
-    return ("element", base) if base is not None else None
-
-
-def _awaited(walk: Walk, node: Node) -> Term:
-    inner = first_inside(walk, node)
-    return ("await", inner) if inner is not None else None
-
-
 def _array(walk: Walk, node: Node) -> Term:
     found = tuple([each for each in map(walk.lower, node.named_children[:4]) if each is not None])
     return ("new", ("name", "Array"), (("type_of", ("one_of", found)),) if found else ())
@@ -122,16 +106,20 @@ EXPRESSIONS = {
     "identifier": lambda walk, node: ("name", walk.text(node)),
     "this": lambda _walk, _node: ("this",),
     "super": lambda _walk, _node: ("super",),
-    "member_expression": _attribute,
-    "subscript_expression": _subscript,
+    "member_expression": lambda walk, node: (
+        ("attribute", walk.lower(node.named_children[0]), walk.text(node.named_children[-1]))
+        if node.named_child_count > 1
+        else None
+    ),
+    "subscript_expression": wrapped("element", part("object")),
     "call_expression": _called,
     "new_expression": _made,
-    "await_expression": _awaited,
+    "await_expression": wrapped("await", first_inside),
     "as_expression": _cast,
     "type_assertion": _cast,
     "ternary_expression": _one_of,
     "binary_expression": _one_of,
-    "sequence_expression": _last,
+    "sequence_expression": lambda walk, node: walk.lower(next(reversed(node.named_children), None)),
     "assignment_expression": part("right"),
     "augmented_assignment_expression": part("right"),
     "instantiation_expression": first_inside,
@@ -148,14 +136,6 @@ EXPRESSIONS = {
     "satisfies_expression": first_inside,
     "non_null_expression": first_inside,
 }  # fmt: skip
-
-
-def _inner_type(walk: Walk, node: Node) -> Term:
-    return walk.type(node.named_children[0]) if node.named_child_count else None
-
-
-def _reference(walk: Walk, node: Node) -> Term:
-    return ("ref", _parts(walk, node), ())
 
 
 def _parts(walk: Walk, name: Node) -> tuple[str, ...]:
@@ -190,39 +170,24 @@ def _lookup(walk: Walk, node: Node) -> Term:
     return ("member_type", base, walk.text(parts[1]).strip("\"'"))
 
 
-def _query(walk: Walk, node: Node) -> Term:
-    return ("type_of", first_inside(walk, node))
-
-
-def _array_type(walk: Walk, node: Node) -> Term:
-    return ("ref", ("Array",), (_inner_type(walk, node),))
-
-
-def _tuple_type(walk: Walk, node: Node) -> Term:
-    return ("ref", ("Array",), (_union(walk, node),))
-
-
 TYPES = {
-    "type_identifier": _reference,
-    "nested_type_identifier": _reference,
-    "predefined_type": _reference,
+    **dict.fromkeys(
+        ("type_identifier", "nested_type_identifier", "predefined_type"),
+        lambda walk, node: ("ref", _parts(walk, node), ()),
+    ),
     "generic_type": _generic,
-    "array_type": _array_type,
-    "tuple_type": _tuple_type,
+    "array_type": lambda walk, node: ("ref", ("Array",), (type_inside(walk, node),)),
+    "tuple_type": lambda walk, node: ("ref", ("Array",), (_union(walk, node),)),
     "union_type": _union,
     "intersection_type": _union,
     "function_type": _function_type,
     "object_type": written_out("shape"),
     "lookup_type": _lookup,
     "this_type": lambda _walk, _node: ("this_type",),
-    "type_query": _query,
+    "type_query": lambda walk, node: ("type_of", first_inside(walk, node)),
+    **dict.fromkeys(("type_predicate_annotation", "type_predicate"), plain_type("boolean")),
+    **dict.fromkeys(("literal_type", "template_literal_type"), plain_type("string")),
     **dict.fromkeys(
-        ("type_predicate_annotation", "type_predicate"), lambda _walk, _node: ("ref", ("boolean",), ())
-    ),
-    **dict.fromkeys(
-        ("literal_type", "template_literal_type"), lambda _walk, _node: ("ref", ("string",), ())
-    ),
-    **dict.fromkeys(
-        ("type_annotation", "parenthesized_type", "readonly_type", "constraint", "default_type"), _inner_type
+        ("type_annotation", "parenthesized_type", "readonly_type", "constraint", "default_type"), type_inside
     ),
 }  # fmt: skip

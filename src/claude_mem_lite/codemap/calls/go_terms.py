@@ -135,14 +135,6 @@ EXPRESSIONS = {
 }  # fmt: skip
 
 
-def _reference(walk: Walk, node: Node) -> Term:
-    return ("ref", tuple([each.strip() for each in walk.text(node).split(".")]), ())
-
-
-def _generic(walk: Walk, node: Node) -> Term:
-    return with_arguments(walk, field_of(node, "type"), field_of(node, "type_arguments"))
-
-
 def _inner_type(walk: Walk, node: Node) -> Term:
     return walk.type(node.named_children[0]) if node.named_child_count == 1 else None
 
@@ -160,8 +152,13 @@ def _function_type(walk: Walk, node: Node) -> Term:
 
 
 TYPES = {
-    **dict.fromkeys(("type_identifier", "qualified_type", "identifier", "selector_expression"), _reference),
-    "generic_type": _generic,
+    **dict.fromkeys(
+        ("type_identifier", "qualified_type", "identifier", "selector_expression"),
+        lambda walk, node: ("ref", tuple([each.strip() for each in walk.text(node).split(".")]), ()),
+    ),
+    "generic_type": lambda walk, node: with_arguments(
+        walk, field_of(node, "type"), field_of(node, "type_arguments")
+    ),
     **dict.fromkeys(("pointer_type", "parenthesized_type", "type_elem", "type_constraint"), _inner_type),
     **dict.fromkeys(("slice_type", "array_type", "implicit_length_array_type"), _container("[]", "element")),
     "map_type": _container("map", "key", "value"),

@@ -40,7 +40,9 @@ def _class(walk: Walk, node: Node, here: int) -> None:
     _type_params(walk, node, index)
     for child in node.named_children:
         if child.type in {"superclass", "super_interfaces", "extends_interfaces"}:
-            scope.bases += [("typed", walk.type(each)) for each in _listed_types(child)]
+            for part in child.named_children:
+                types = part.named_children if part.type == "type_list" else [part]
+                scope.bases += [("typed", walk.type(each)) for each in types]
     own: Term = ("ref", (text,), ())
     if node.type == "record_declaration":
         _components(walk, node, index)
@@ -72,13 +74,6 @@ def _components(walk: Walk, node: Node, index: int) -> None:
 
 def _returning(declared: Term) -> Term:
     return ("typed", ("function", (), declared, ()))
-
-
-def _listed_types(node: Node) -> list[Node]:
-    found: list[Node] = []
-    for each in node.named_children:
-        found += each.named_children if each.type == "type_list" else [each]
-    return found
 
 
 def _member(walk: Walk, owner: int, name: str, term: Term, *, is_static: bool) -> None:
@@ -206,22 +201,14 @@ def _expect(walk: Walk, node: Node | None, term: Term) -> None:
 
 def _local(walk: Walk, node: Node, here: int) -> None:
     declared = _declared(walk, node)
-    for each in node.children_by_field_name("declarator"):
-        _variable(walk, each, here, declared)
-
-
-def _resource(walk: Walk, node: Node, here: int) -> None:
-    _variable(walk, node, here, _declared(walk, node))
-
-
-def _variable(walk: Walk, node: Node, here: int, declared: Term) -> None:
-    name, value = walk.named(node), field_of(node, "value")
-    if name is None:
-        return
-    lowered = walk.lower(value)
-    if declared is not None:
-        _expect(walk, value, ("typed", declared))
-    walk.scopes[here].names[name] = [("typed", declared) if declared is not None else lowered]
+    for each in node.children_by_field_name("declarator") or [node]:  # a resource has its name itself
+        name, value = walk.named(each), field_of(each, "value")
+        if name is None:
+            continue
+        lowered = walk.lower(value)
+        if declared is not None:
+            _expect(walk, value, ("typed", declared))
+        walk.scopes[here].names[name] = [("typed", declared) if declared is not None else lowered]
 
 
 def _loop(walk: Walk, node: Node, _here: int) -> None:
@@ -337,8 +324,7 @@ TABLE = Table(
         "enum_constant": _constant,
         "lambda_expression": _lambda,
         "return_statement": _return,
-        "local_variable_declaration": _local,
-        "resource": _resource,
+        **dict.fromkeys(("local_variable_declaration", "resource"), _local),
         "enhanced_for_statement": _loop,
         "catch_formal_parameter": _caught,
         **dict.fromkeys(("instanceof_expression", "type_pattern", "record_pattern_component"), _pattern),

@@ -12,6 +12,7 @@ from claude_mem_lite.codemap.calls.walker import (
     method_shape,
     part,
     plain_arguments,
+    plain_type,
     typed,
     types_of,
     with_arguments,
@@ -77,14 +78,6 @@ def _called(walk: Walk, node: Node) -> Term:
     return ("call", callee, types, plain_arguments(arguments)) if callee is not None else None
 
 
-def _array(walk: Walk, node: Node) -> Term:
-    return ("typed", ("ref", ("[]",), (walk.type(field_of(node, "type")),)))
-
-
-def _element(walk: Walk, node: Node) -> Term:
-    return ("element", walk.lower(field_of(node, "array")))
-
-
 def _one_of(walk: Walk, node: Node) -> Term:
     found = [walk.lower(field_of(node, name)) for name in ("consequence", "alternative")]
     return ("one_of", tuple([each for each in found if each is not None]))
@@ -95,8 +88,10 @@ EXPRESSIONS = {
     "field_access": _access,
     "method_invocation": _called,
     "object_creation_expression": typed,
-    "array_creation_expression": _array,
-    "array_access": _element,
+    "array_creation_expression": lambda walk, node: (
+        "typed", ("ref", ("[]",), (walk.type(field_of(node, "type")),))
+    ),
+    "array_access": lambda walk, node: ("element", walk.lower(field_of(node, "array"))),
     "cast_expression": typed,
     "ternary_expression": _one_of,
     "assignment_expression": part("right"),
@@ -120,10 +115,6 @@ def _reference(walk: Walk, node: Node) -> Term:
     return ("ref", tuple([part[-1] for part in parts if part]), ())
 
 
-def _generic(walk: Walk, node: Node) -> Term:
-    return with_arguments(walk, next(iter(node.named_children), None), child_of(node, "type_arguments"))
-
-
 def _inner_type(walk: Walk, node: Node) -> Term:
     return walk.type(node.named_children[-1]) if node.named_child_count else None
 
@@ -142,14 +133,13 @@ def _array_type(walk: Walk, node: Node) -> Term:
     return found
 
 
-_PRIMITIVES = ("integral_type", "floating_point_type", "boolean_type", "void_type")
-
-
 TYPES: dict[str, Callable[[Walk, Node], Term]] = {
     **dict.fromkeys(("type_identifier", "identifier", "field_access", "scoped_type_identifier"), _reference),
-    "generic_type": _generic,
+    "generic_type": lambda walk, node: with_arguments(
+        walk, next(iter(node.named_children), None), child_of(node, "type_arguments")
+    ),
     "annotated_type": _inner_type,
     "wildcard": _wildcard,
     "array_type": _array_type,
-    **dict.fromkeys(_PRIMITIVES, lambda _walk, _node: ("ref", ("int",), ())),
+    **dict.fromkeys(("integral_type", "floating_point_type", "boolean_type", "void_type"), plain_type("int")),
 }

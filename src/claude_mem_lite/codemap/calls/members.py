@@ -192,13 +192,13 @@ class Members(Evaluation):
     # --- members
 
     def on_attribute(self, at: At, base: Term, name: str) -> Iterator[Value]:
-        is_super = base == ("super",)
-        return self._member_of_super(at, name) if is_super else super().on_attribute(at, base, name)
-
-    def _member_of_super(self, at: At, name: str) -> Iterator[Value]:
+        if base != ("super",):
+            yield from super().on_attribute(at, base, name)
+            return
         for value in self.on_this(at):
-            for base in self.on_super(at):
-                yield from self.member(base._replace(kind=value.kind) if base.kind == "class" else base, name)
+            for above in self.on_super(at):
+                is_class = above.kind == "class"
+                yield from self.member(above._replace(kind=value.kind) if is_class else above, name)
 
     def member(self, value: Value, name: str) -> Values:
         """Return what an attribute of a value may be."""

@@ -34,10 +34,11 @@ from claude_mem_lite.codemap.calls.rust_variables import (
 )
 from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, expect_arguments, field_of, listed
 from claude_mem_lite.codemap.languages import tree
-from claude_mem_lite.codemap.languages.tree import Node, Parsed, child_of
+from claude_mem_lite.codemap.languages.tree import Node, child_of
 
 _MAX_NESTED_MACROS = 8
 _MAX_MACROS = 3_000  # of a file that are read
+_SHORTEST_CALL = 4  # bytes of a macro's arguments
 _IMPLS = frozenset({"impl", "interface"})
 _FUNCTIONS = ("function_item", "function_signature_item")
 _STRUCTS = ("struct_item", "union_item")
@@ -224,15 +225,10 @@ def _extern_crate(walk: Walk, node: Node, here: int) -> None:
 
 
 def _let(walk: Walk, node: Node, _here: int) -> None:
-    declared, value = walk.type(field_of(node, "type")), field_of(node, "value")
-    term = walk.lower(value)
+    declared, term = walk.type(field_of(node, "type")), walk.lower(field_of(node, "value"))
     if declared is not None:
         term = ("declared", declared, term)
     bind_pattern(walk, field_of(node, "pattern"), term)
-
-
-def _condition(walk: Walk, node: Node, _here: int) -> None:
-    bind_pattern(walk, field_of(node, "pattern"), walk.lower(field_of(node, "value")))
 
 
 def _loop(walk: Walk, node: Node, _here: int) -> None:
@@ -271,8 +267,9 @@ def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
         for _start, _end, node in inside:
             is_read = node.type == "macro_invocation" and len(walk.embedded) < _MAX_MACROS
             tokens = child_of(node, "token_tree") if is_read else None
-            root = _as_expression(walk.parsed, tokens) if tokens is not None else None
-            if tokens is not None and root is not None:
+            if tokens is None or tokens.end_byte - tokens.start_byte < _SHORTEST_CALL:
+                continue
+            if (root := tree.parse_part(walk.parsed, tokens)) is not None:
                 walk.embedded[tokens.start_byte] = root
                 new += tree.nodes(walk.parsed.grammar, root, wanted)
         if not new:
@@ -280,10 +277,6 @@ def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
         found, inside = found + new, new
     kept = [each for each in found if each[2].type != "macro_invocation"]
     return sorted(kept, key=lambda each: (each[0], -each[1]))
-
-
-def _as_expression(parsed: Parsed, tokens: Node) -> Node | None:
-    return tree.parse_part(parsed, tokens) if tokens.end_byte - tokens.start_byte >= 4 else None
 
 
 TABLE = Table(
@@ -314,8 +307,7 @@ TABLE = Table(
         "mod_item": _module,
         "use_declaration": _use,
         "extern_crate_declaration": _extern_crate,
-        "let_declaration": _let,
-        "let_condition": _condition,
+        **dict.fromkeys(("let_declaration", "let_condition"), _let),
         "for_expression": _loop,
         "match_expression": _match,
         "call_expression": _call,

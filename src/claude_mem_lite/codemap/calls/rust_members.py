@@ -36,20 +36,17 @@ class RustMembers(Evaluation):
         """Find the `impl`s of each type, which paths have to be evaluated for."""
         for path, facts in self.files.items():
             for index, scope in enumerate(facts.scopes):
-                if scope.kind == "impl":
-                    self._take_impl(At(path, index))
-
-    def _take_impl(self, impl: At) -> None:
-        scope = self.scope(impl)
-        of = scope.return_type
-        if of and of[0] == "ref" and of[1] in {(name,) for name, _ in scope.type_params}:
-            self._blanket.append(impl)
-            return
-        for value in self.start(impl, of):
-            if value.kind in {"instance", "builtin"}:
-                self._impls.setdefault(key_of(value), []).append(impl)
-                for name in scope.members:
-                    self._methods_named.setdefault((key_of(value), name), []).append(impl)
+                if scope.kind != "impl":
+                    continue
+                impl, of = At(path, index), scope.return_type
+                if of and of[0] == "ref" and of[1] in {(name,) for name, _ in scope.type_params}:
+                    self._blanket.append(impl)
+                    continue
+                for value in self.start(impl, of):
+                    if value.kind in {"instance", "builtin"}:
+                        self._impls.setdefault(key_of(value), []).append(impl)
+                        for name in scope.members:
+                            self._methods_named.setdefault((key_of(value), name), []).append(impl)
 
     def on_this(self, at: At) -> Values:
         for name, values in at.env:

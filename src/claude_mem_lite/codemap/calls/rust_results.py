@@ -21,7 +21,9 @@ class RustResults(RustPaths):
             if value.kind == "builtin method":
                 yield from self._of_builtin(value, at, types, given)
             elif value.kind == "maker":
-                env = self._inferred_env(value, list(self._field_types(value)), at, given)
+                fields = self.scope(value).members.items()
+                declared = [of[0][1] for name, of in fields if name.isdigit() and of and of[0]]
+                env = self._inferred_env(value, declared, at, given)
                 made = self.owner(value)
                 yield made._replace(env=env) if env else made
             elif value.kind == "function":
@@ -79,11 +81,6 @@ class RustResults(RustPaths):
     def on_declared(self, at: At, declared: Term, term: Term) -> Values:
         """Return a variable's declared type, or what it is given where that says more."""
         return self.values(at, declared) or self.values(at, term)
-
-    def _field_types(self, maker: Value) -> Iterator[Term]:
-        for name, terms in self.scope(maker).members.items():
-            if name.isdigit() and terms and terms[0]:
-                yield terms[0][1]
 
     def _inferred_env(self, value: Value, declared: list[Term], at: At, given: tuple[Term, ...]) -> Env:
         """Return the type arguments that follow from the arguments of a call."""

@@ -22,7 +22,9 @@ from claude_mem_lite.codemap.calls.walker import (
     method_shape,
     of_type,
     part,
+    plain_type,
     typed,
+    wrapped,
     written_out,
 )
 from claude_mem_lite.codemap.languages.tree import Node, child_of
@@ -152,14 +154,6 @@ def _field(walk: Walk, node: Node) -> Term:
     return ("field", base, key) if key is not None and base is not None else None
 
 
-def _wrapped(kind: str) -> Lowering:
-    def lower(walk: Walk, node: Node) -> Term:
-        inner = _inner(walk, node)
-        return (kind, inner) if inner is not None else None
-
-    return lower
-
-
 def _tail(walk: Walk, node: Node) -> Term:
     """Return the value of a block: its last expression, where no semicolon follows."""
     parts = listed(node)
@@ -171,14 +165,6 @@ def _tail(walk: Walk, node: Node) -> Term:
         has_end = walk.text(last).endswith(";")
         return walk.lower(inner) if inner is not None and not has_end else None
     return walk.lower(last)
-
-
-def _async_block(walk: Walk, node: Node) -> Term:
-    return ("future", walk.lower(child_of(node, "block")))
-
-
-def _block_inside(walk: Walk, node: Node) -> Term:
-    return walk.lower(child_of(node, "block"))
 
 
 def _either(walk: Walk, node: Node) -> Term:
@@ -195,10 +181,6 @@ def _arms(walk: Walk, node: Node) -> Term:
 def _one_of(terms: Iterable[Term]) -> Term:
     found = tuple(dict.fromkeys([each for each in terms if each is not None]))
     return found[0] if len(found) == 1 else ("one_of", found) if found else None
-
-
-def _made(walk: Walk, node: Node) -> Term:
-    return ("typed", walk.type(field_of(node, "name")))
 
 
 def _operation(_walk: Walk, node: Node) -> Term:
@@ -242,14 +224,14 @@ EXPRESSIONS: dict[str, Lowering] = {
     "call_expression": _called,
     "field_expression": _field,
     "index_expression": _index,
-    "try_expression": _wrapped("try"),
-    "await_expression": _wrapped("await"),
-    "async_block": _async_block,
-    "unsafe_block": _block_inside,
+    "try_expression": wrapped("try", _inner),
+    "await_expression": wrapped("await", _inner),
+    "async_block": lambda walk, node: ("future", walk.lower(child_of(node, "block"))),
+    "unsafe_block": lambda walk, node: walk.lower(child_of(node, "block")),
     "block": _tail,
     "if_expression": _either,
     "match_expression": _arms,
-    "struct_expression": _made,
+    "struct_expression": lambda walk, node: ("typed", walk.type(field_of(node, "name"))),
     "type_cast_expression": typed,
     "binary_expression": _operation,
     "tuple_expression": _several("tuple"),
@@ -302,10 +284,6 @@ def _function_type(walk: Walk, node: Node) -> Term:
     return ("function", parameters, walk.type(field_of(node, "return_type")), ())
 
 
-def _bounded(walk: Walk, node: Node) -> Term:
-    return union_of(map(walk.type, node.named_children))
-
-
 TYPES: dict[str, Lowering] = {
     **dict.fromkeys(
         ("type_identifier", "identifier", "self", "scoped_type_identifier", "scoped_identifier",
@@ -318,9 +296,11 @@ TYPES: dict[str, Lowering] = {
          "higher_ranked_trait_bound", "parenthesized_type"),
         _first_type,
     ),
-    **dict.fromkeys(("bounded_type", "trait_bounds"), _bounded),
+    **dict.fromkeys(
+        ("bounded_type", "trait_bounds"), lambda walk, node: union_of(map(walk.type, node.named_children))
+    ),
     "tuple_type": lambda walk, node: ("ref", ("(,)",), _types(walk, node)),
     "array_type": lambda walk, node: ("ref", ("[]",), (walk.type(field_of(node, "element")),)),
-    "unit_type": lambda _walk, _node: ("ref", ("()",), ()),
+    "unit_type": plain_type("()"),
     "function_type": _function_type,
 }  # fmt: skip

@@ -221,6 +221,11 @@ def first_inside(walk: Walk, node: Node) -> Term:
     return walk.lower(node.named_children[0]) if node.named_child_count else None
 
 
+def type_inside(walk: Walk, node: Node) -> Term:
+    """Return the first type inside, as of parentheses."""
+    return walk.type(node.named_children[0]) if node.named_child_count else None
+
+
 def typed(walk: Walk, node: Node) -> Term:
     """Return something of the type that is written there, as in a cast."""
     return ("typed", walk.type(field_of(node, "type")))
@@ -234,6 +239,17 @@ def of_type(name: str) -> Term:
 def literal(name: str) -> Callable[[Walk, Node], Term]:
     """Return how a node is lowered that is always of one type."""
     return lambda _walk, _node: of_type(name)
+
+
+def plain_type(name: str) -> Callable[[Walk, Node], Term]:
+    """Return how a type is lowered that is always the same."""
+    term = ("ref", (name,), ())
+    return lambda _walk, _node: term
+
+
+def wrapped(kind: str, inside: Callable[[Walk, Node], Term]) -> Callable[[Walk, Node], Term]:
+    """Return how a node is lowered of which nothing is known unless something is known of what is inside."""
+    return lambda walk, node: (kind, inner) if (inner := inside(walk, node)) is not None else None
 
 
 def part(name: str) -> Callable[[Walk, Node], Term]:

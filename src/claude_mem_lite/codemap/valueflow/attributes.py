@@ -46,10 +46,6 @@ def name_value(frame: Frame, name: str) -> Values:
         if unit.scope.kind != "class" and name in unit.cells:
             return frame.read(unit.cells[name])
         unit = unit.parent
-    return _global_value(frame, name)
-
-
-def _global_value(frame: Frame, name: str) -> Values:
     module = frame.unit.module
     frame.asked.add(name)
     cell = module.names.get(name)

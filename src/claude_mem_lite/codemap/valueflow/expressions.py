@@ -246,11 +246,6 @@ def _choice(frame: Frame, node: terms.Choice) -> Values:
     return join(first, second)
 
 
-def _operator(frame: Frame, node: terms.Operator) -> Values:
-    first = evaluate(frame, node.left)
-    return operate(frame, node.name, first, evaluate(frame, node.right), node.line)
-
-
 def _several(frame: Frame, node: terms.Several) -> Values:
     for each in node.parts:
         evaluate(frame, each)
@@ -341,8 +336,11 @@ def narrow(frame: Frame, test: Expr, *, is_true: bool) -> None:
 _HANDLERS: dict[type, Callable[[Frame, Any], Values]] = {
     terms.Call: _call, terms.Subscript: _subscript, terms.Listing: _listing, terms.Tuple: _tuple,
     terms.Dictionary: _dictionary, terms.Comprehension: _comprehension, terms.Lambda: _lambda,
-    terms.Either: _either, terms.Choice: _choice, terms.Operator: _operator, terms.Several: _several,
+    terms.Either: _either, terms.Choice: _choice, terms.Several: _several,
     terms.Yield: _yield, terms.YieldFrom: _yield_from, terms.Walrus: _walrus,
+    terms.Operator: lambda frame, node: operate(
+        frame, node.name, evaluate(frame, node.left), evaluate(frame, node.right), node.line
+    ),
     terms.Builtin: lambda _, node: BUILTIN_VALUES[node.type_name],
     terms.Starred: lambda frame, node: items(evaluate(frame, node.value)),
     terms.Await: lambda frame, node: awaited(frame, evaluate(frame, node.value), node.line),

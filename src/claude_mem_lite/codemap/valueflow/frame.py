@@ -11,7 +11,7 @@ from typing import NamedTuple
 from claude_mem_lite.codemap.valueflow.expression_terms import Attribute, Call, Expr, Name, is_name, last_name
 from claude_mem_lite.codemap.valueflow.modules import Modules
 from claude_mem_lite.codemap.valueflow.records import Effect, Found, Notice
-from claude_mem_lite.codemap.valueflow.value_sets import join, shallow, storable
+from claude_mem_lite.codemap.valueflow.value_sets import join, shallow, storable, union
 from claude_mem_lite.codemap.valueflow.values import (
     Awaitable,
     Cell,
@@ -157,7 +157,8 @@ class Frame:
         if found and unit.owner and isinstance(receiver, Instance | ClassObject):
             found = tuple([_as_receiver(each, unit.owner, receiver) for each in found])
         if unit.binding == "context":
-            return (Manager(shallow(_entered(found), 2)),)
+            entered = union([each.items if isinstance(each, ListObject) else (each,) for each in found])
+            return (Manager(shallow(entered, 2)),)
         return (Awaitable(shallow(found, 2)),) if scope.is_async and not scope.is_generator else found
 
     def note(self, target: Unit, line: int, shape: str, level: str, resolution: str = "") -> None:
@@ -180,13 +181,6 @@ def _as_receiver(value: Value, owner: Class, receiver: Instance | ClassObject) -
     """Return an instance of the receiver's class where a method gives one of the class that defines it."""
     is_own = isinstance(value, Instance) and value.owner is owner and not value.is_exact
     return Instance(receiver.owner, receiver.is_exact) if is_own and owner in receiver.owner.mro else value
-
-
-def _entered(values: Values) -> Values:
-    found: Values = ()
-    for value in values:
-        found = join(found, value.items if isinstance(value, ListObject) else (value,))
-    return found
 
 
 class Site(NamedTuple):
