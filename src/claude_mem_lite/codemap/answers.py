@@ -77,10 +77,11 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
         found[row.project_dir, row.file_path, row.qualified_name] = function(row) | {"history": []}
     for change in code.history(project_dir, name):
         place = (change["project_dir"], change["file_path"], change["qualified_name"])
+        is_mapped = "scanned_at" in code.state(place[0]) or code.source_file(*place[:2]) is not None
         gone = {
             "project_dir": place[0], "file": place[1], "name": place[2], "kind": change["kind"],
             "signature": change["signature"], "history": [],
-            "change_type": "deleted" if _is_mapped(*place[:2]) else change["change_type"],
+            "change_type": "deleted" if is_mapped else change["change_type"],
         }  # fmt: skip
         found.setdefault(place, gone)["history"].append({
             "at": change["created_at"],
@@ -97,10 +98,6 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
             for each in history(project_dir, f"{row.file_path}:{row.qualified_name}")
         ]
     return list(found.values())
-
-
-def _is_mapped(project_dir: str, path: str) -> bool:
-    return "scanned_at" in code.state(project_dir) or code.source_file(project_dir, path) is not None
 
 
 def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:

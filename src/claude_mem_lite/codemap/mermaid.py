@@ -148,7 +148,11 @@ def _label(text: str, *, from_end: bool) -> str:
 
     Of a path the end tells more than the start.
     """
-    shown = "".join(map(_visible, text)) or "?"
+    parts = [
+        char if char.isprintable() and char not in _MARKS else char.encode("unicode_escape").decode()
+        for char in text
+    ]
+    shown = "".join(parts) or "?"
     if len(shown) > MAX_LABEL_CHARS:
         room = MAX_LABEL_CHARS - 1
         shown = f"…{shown[-room:]}" if from_end else f"{shown[:room]}…"
@@ -156,11 +160,6 @@ def _label(text: str, *, from_end: bool) -> str:
         char if _PLAIN.match(shown, place) else _ENTITIES.get(char, f"#{ord(char)};")
         for place, char in enumerate(shown)
     )
-
-
-def _visible(char: str) -> str:
-    is_plain = char.isprintable() and char not in _MARKS
-    return char if is_plain else char.encode("unicode_escape").decode()
 
 
 def _units(text: str) -> int:

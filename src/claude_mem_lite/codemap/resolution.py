@@ -1,19 +1,22 @@
 """Resolve the calls of a project's Python files, and after a change those that it can reach.
 
-`Resolution.rest` lets go of what need not be kept between two changes.
+`Resolution.rest` lets go of what need not be kept between two changes. Calls whose receiver is unknown are
+matched by name alone: one owner of that name in the project, or noise. What is matched so has the level
+"guess" and never stands beside a resolved edge of the same call.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from claude_mem_lite.codemap import name_matching
 from claude_mem_lite.codemap.confidence import CONFIDENCE, UNRESOLVED_CONFIDENCE
-from claude_mem_lite.codemap.name_matching import Methods
+from claude_mem_lite.codemap.valueflow.external import BUILTINS, EXCEPTIONS, NOISE_METHODS, NOISE_OBJECTS
 from claude_mem_lite.codemap.valueflow.frame import LEVELS
 from claude_mem_lite.codemap.valueflow.modules import Modules
 from claude_mem_lite.codemap.valueflow.solver import solve
 from claude_mem_lite.codemap.valueflow.terms import Scope
-from claude_mem_lite.codemap.valueflow.values import Evidence, MissedCall, Module
+from claude_mem_lite.codemap.valueflow.values import Class, Evidence, MissedCall, Module, Unit
 
 Scopes = tuple[Scope, ...]
 
@@ -75,7 +78,7 @@ class Resolution:
 
     def _resolve(self, renewed: Collection[str]) -> set[str]:
         solve(self._modules)
-        methods = name_matching.Methods(self._modules)
+        methods = Methods(self._modules)
         names = methods.differing(self._methods) if self._methods is not None else None
         self._methods = methods
         changed = set()
@@ -98,7 +101,7 @@ def _calls_of(module: Module, methods: Methods) -> Calls:
     found: dict[tuple[str, str], tuple[Evidence, Edge]] = {}
     without: dict[tuple[str, str], Edge] = {}
     for unit in module.units:
-        matched, missed = name_matching.match(unit, methods)
+        matched, missed = _match(unit, methods)
         for callee, evidence in {**matched, **unit.edges}.items():
             level = LEVELS[evidence.rank]
             edge = Edge(
@@ -111,3 +114,72 @@ def _calls_of(module: Module, methods: Methods) -> Calls:
         for line, name in missed:
             without[unit.caller, name] = unresolved(unit.caller, name, module.path, line)
     return [edge for _, edge in found.values()], list(without.values())
+
+
+_RANK = LEVELS.index("guess")
+
+
+class Methods:
+    """A project's methods by name, each with its class; the classes' names and what they inherit from."""
+
+    def __init__(self, modules: Modules) -> None:
+        """Take modules that are resolved."""
+        self.by_name: dict[str, list[tuple[Class, Unit]]] = {}
+        self.classes: set[str] = set()
+        self.orders: dict[Class, tuple[Class, ...]] = {}
+        for module in modules:
+            for owner in module.classes.values():
+                self.classes.add(owner.name)
+                self.orders[owner] = owner.mro
+                for unit in owner.unit.inner:
+                    if unit.scope.kind == "function":
+                        self.by_name.setdefault(unit.scope.name.rpartition(".")[2], []).append((owner, unit))
+
+    def differing(self, before: Methods) -> set[str] | None:
+        """Return the names that are matched otherwise than before; None: it may be any."""
+        if self.orders != before.orders:
+            return None
+        names = self.by_name.keys() | before.by_name.keys()
+        return {name for name in names if self.by_name.get(name) != before.by_name.get(name)}
+
+
+def _match(unit: Unit, methods: Methods) -> tuple[dict[str, Evidence], list[tuple[int, str]]]:
+    """Return a scope's edges by the name of the callee, and its calls left unresolved: line and name."""
+    matched: dict[str, Evidence] = {}
+    missed: list[tuple[int, str]] = []
+    for line, name, receiver, is_outside in unit.missed:
+        known = methods.by_name.get(name, [])
+        target = None if receiver is None or is_outside else _only(known, name, receiver)
+        if target is not None:
+            resolution = "direct" if target.module is unit.module else "import"
+            matched[target.name] = Evidence(_RANK, line, "guess", resolution)
+            continue
+        is_noise = _is_noise(name, receiver)
+        if is_outside:
+            is_told = bool(known) and not is_noise
+        else:
+            is_told = not is_noise or (bool(known) and receiver not in NOISE_OBJECTS)
+        if is_told:
+            missed.append((line, f"{receiver}.{name}" if receiver else name))
+    return matched, missed
+
+
+def _is_noise(name: str, receiver: str | None) -> bool:
+    if receiver is None:
+        return name in BUILTINS or name in EXCEPTIONS
+    return name in NOISE_METHODS or receiver in NOISE_OBJECTS or (name[:2] == "__" == name[-2:])
+
+
+def _only(candidates: list[tuple[Class, Unit]], name: str, receiver: str) -> Unit | None:
+    """Return the one method a name can mean: of the only class that has it, or of the receiver's name."""
+    called = receiver.replace("_", "").lower()
+    alike = [unit for owner, unit in candidates if called and owner.name.rpartition(".")[2].lower() == called]
+    if len(set(alike)) == 1:
+        return alike[0]
+    if name in NOISE_METHODS or not candidates:
+        return None
+    owners = [owner for owner, _ in candidates]
+    for owner, unit in candidates:  # one class, or one and those that inherit from it
+        if all(owner in each.mro for each in owners):
+            return unit
+    return None

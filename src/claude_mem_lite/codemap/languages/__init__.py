@@ -76,18 +76,15 @@ def unsure(path: str, source: str, names: Iterable[str]) -> set[str]:
     """
     lasts = {name.rpartition(".")[2] for name in names}
     written = {last for last in lasts if re.search(rf"(?<!\w){re.escape(last)}(?!\w)", source)}
-    is_tree = written and not path.endswith(PYTHON.suffixes) and of(path) is not None
-    return written if is_tree and _has_errors(os.path.splitext(path)[1], source) else set()
+    if not written or path.endswith(PYTHON.suffixes) or of(path) is None:
+        return set()
+    try:
+        return written if isolation.run(_has_errors, os.path.splitext(path)[1], source) else set()
+    except SyntaxError:
+        return written
 
 
 def _has_errors(suffix: str, source: str) -> bool:
-    try:
-        return isolation.run(_has_errors_by_tree, suffix, source)
-    except SyntaxError:
-        return True
-
-
-def _has_errors_by_tree(suffix: str, source: str) -> bool:
     language = _BY_SUFFIX[suffix]
     return isinstance(language, TreeLanguage) and bool(language.parse(source).root.has_error)
 

@@ -71,7 +71,7 @@ def _row(parsed: Parsed, each: Definition, body_hash: str) -> Function:
         qualified_name=each.qualified_name,
         kind=each.kind,
         signature=_signature(parsed, each.named, body),
-        docstring=_doc(parsed, each),
+        docstring=_said_above(parsed, each.start) or _said_above(parsed, each.lead),
         decorators=each.decorators,
         line=each.named.at.start_point[0] + 1,
         end_line=max(each.named.at.start_point[0], each.named.head.end_point[0]) + 1,
@@ -103,14 +103,8 @@ def _signature(parsed: Parsed, named: Named, body: Node | None) -> str:
     return _TAIL.sub("", said)
 
 
-def _doc(parsed: Parsed, each: Definition) -> str | None:
-    """Return the first line of the comment right above a definition, without marks; None for none."""
-    return next(
-        filter(None, (_said_above(parsed, at) for at in dict.fromkeys((each.start, each.lead)))), None
-    )
-
-
 def _said_above(parsed: Parsed, at: int) -> str | None:
+    """Return the first line of the comment right above a place, without marks; None for none."""
     comments = parsed.comments
     index = bisect.bisect_right(comments, (at, at)) - 1
     block: list[str] = []

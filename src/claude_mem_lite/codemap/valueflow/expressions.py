@@ -236,14 +236,13 @@ def _either(frame: Frame, node: terms.Either) -> Values:
 def _choice(frame: Frame, node: terms.Choice) -> Values:
     test_truth(frame, evaluate(frame, node.test), node.line)
     outside = frame.names
-    frame.names = dict(outside)
-    narrow(frame, node.test, is_true=True)
-    first = evaluate(frame, node.body)
-    frame.names = dict(outside)
-    narrow(frame, node.test, is_true=False)
-    second = evaluate(frame, node.orelse)
+    found: Values = ()
+    for is_true, branch in ((True, node.body), (False, node.orelse)):
+        frame.names = dict(outside)
+        narrow(frame, node.test, is_true=is_true)
+        found = join(found, evaluate(frame, branch))
     frame.names = outside
-    return join(first, second)
+    return found
 
 
 def _several(frame: Frame, node: terms.Several) -> Values:

@@ -165,11 +165,8 @@ class Modules:
 
     def _imports_of(self, module: Module) -> list[Module]:
         """Return the modules that a module's own statements import, in a list of the caller's own."""
-        if module not in self._imports:
-            self._imports[module] = self._imported_by(module)
-        return list(self._imports[module])
-
-    def _imported_by(self, module: Module) -> list[Module]:
+        if module in self._imports:
+            return list(self._imports[module])
         found: list[Module | None] = []
         for statement in import_statements(module.units[0].scope.body):
             if isinstance(statement, Import):
@@ -179,7 +176,8 @@ class Modules:
                 found.append(source)
                 if source is not None:
                     found += [self.find(f"{source.name}.{name}") for name, _ in statement.names]
-        return [each for each in found if each is not None]
+        self._imports[module] = [each for each in found if each is not None]
+        return list(self._imports[module])
 
 
 def _add_units(module: Module, scopes: tuple[Scope, ...], known: Mapping[_Place, Unit]) -> None:

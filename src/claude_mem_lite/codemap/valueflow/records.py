@@ -88,14 +88,6 @@ class Record:
             if getattr(self, name) == (known := getattr(last, name)):
                 setattr(self, name, known)
 
-    @property
-    def has_same_inputs(self) -> bool:
-        """Tell whether what was read is what it was."""
-        return (
-            tuple(map(_values, self.cells)) == self.values
-            and bytes(map(_is_passed, self.cells)) == self.passed
-        )
-
     def apply(self, unit: Unit, before: Record | None, structure: Structure, worklist: Worklist) -> None:
         """Do what the evaluation did, but for its writes; `before` is the record of the one before it."""
         structure.effects = []
@@ -186,17 +178,18 @@ class Structure:
             return None
         place = len(self.records[unit])  # the likeliest
         for record in (*recorded[place:], *recorded[:place]):
-            if record.has_same_inputs:
-                self._move_to(record.position)
-                if not self._differences.concern(unit, record):
-                    return record
+            if (
+                tuple(map(_values, record.cells)) != record.values
+                or bytes(map(_is_passed, record.cells)) != record.passed
+            ):
+                continue
+            start, end = sorted((self._at, record.position))
+            for event in self._before[start:end]:
+                self._differences.turn(event)
+            self._at = record.position
+            if not self._differences.concern(unit, record):
+                return record
         return None
-
-    def _move_to(self, position: int) -> None:
-        start, end = sorted((self._at, position))
-        for event in self._before[start:end]:
-            self._differences.turn(event)
-        self._at = position
 
 
 class Differences:

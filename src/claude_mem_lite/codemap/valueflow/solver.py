@@ -48,25 +48,20 @@ def _evaluate(unit: Unit, modules: Modules, worklist: Worklist, fit: dict[int, V
         evaluate_scope(frame)
         if structure.is_recorded and frame.is_repeatable:
             unit.asked = tuple(frame.asked.union(unit.asked))
-            _record(frame, position, structure.records[unit])
+            cells, records = tuple(frame.reads), structure.records[unit]
+            record = Record(
+                position, cells, tuple([cell.values for cell in cells]), bytes(frame.reads.values()),
+                tuple(frame.marked), tuple(frame.effects), tuple(frame.writes), tuple(frame.writes.values()),
+                frame.edges, frame.missed,
+            )  # fmt: skip
+            if records:
+                record.share(records[-1])
+            records.append(record)
     except RecursionError:
         frame.writes = {}
         modules.is_renewable = False
     unit.edges, unit.missed = frame.edges, frame.missed
     _publish(unit, tuple(frame.writes), tuple(frame.writes.values()), worklist)
-
-
-def _record(frame: Frame, position: int, records: list[Record]) -> None:
-    """Add the record of an evaluation to those of its scope."""
-    cells = tuple(frame.reads)
-    record = Record(
-        position, cells, tuple([cell.values for cell in cells]), bytes(frame.reads.values()),
-        tuple(frame.marked), tuple(frame.effects), tuple(frame.writes), tuple(frame.writes.values()),
-        frame.edges, frame.missed,
-    )  # fmt: skip
-    if records:
-        record.share(records[-1])
-    records.append(record)
 
 
 def _publish(unit: Unit, written: tuple[Cell, ...], contents: tuple[Values, ...], worklist: Worklist) -> None:

@@ -135,10 +135,12 @@ def _run_branches(frame: Frame, alternatives: list[Alternative]) -> bool:
     return False
 
 
-def _merge(frame: Frame, before: dict[str, Values]) -> None:
-    """Join what names were before a block that may not run, or may run again."""
+def _run_loop(frame: Frame, loop: terms.For | terms.While, before: dict[str, Values]) -> None:
+    """Run the blocks of a loop; the first may not run, or run again, so names stay what they were, too."""
+    run_block(frame, loop.body)
     for name, values in before.items():
         frame.names[name] = join(values, frame.names.get(name, ()))
+    run_block(frame, loop.orelse)
 
 
 # handlers: each tells whether control ends at its statement
@@ -217,12 +219,9 @@ def _if(frame: Frame, statement: terms.If) -> bool:
     test = statement.test
     test_truth(frame, evaluate(frame, test), statement.line)
     frame.is_weak = False
+    branches = ((True, statement.body), (False, statement.orelse))
     return _run_branches(
-        frame,
-        [
-            (partial(narrow, frame, test, is_true=True), statement.body),
-            (partial(narrow, frame, test, is_true=False), statement.orelse),
-        ],
+        frame, [(partial(narrow, frame, test, is_true=is_true), block) for is_true, block in branches]
     )
 
 
@@ -231,18 +230,14 @@ def _for(frame: Frame, statement: terms.For) -> None:
     values = iterate(frame, source, statement.line, is_async=statement.is_async)
     before = dict(frame.names)
     assign(frame, statement.target, values)
-    run_block(frame, statement.body)
-    _merge(frame, before)
-    run_block(frame, statement.orelse)
+    _run_loop(frame, statement, before)
 
 
 def _while(frame: Frame, statement: terms.While) -> None:
     test_truth(frame, evaluate(frame, statement.test), statement.line)
     before = dict(frame.names)
     narrow(frame, statement.test, is_true=True)
-    run_block(frame, statement.body)
-    _merge(frame, before)
-    run_block(frame, statement.orelse)
+    _run_loop(frame, statement, before)
 
 
 def _try(frame: Frame, statement: terms.Try) -> bool:
@@ -337,25 +332,22 @@ def declared(frame: Frame, node: Expr) -> Values:
 
 def _declared_generic(frame: Frame, node: Generic) -> Values:
     name, inner = last_name(node.base), node.arguments
+    first, last = (inner[0], inner[-1]) if inner else (None, None)
     if name in TRANSPARENT:
         return union([declared(frame, each) for each in (inner[:1] if name == "Annotated" else inner)])
     if name in {"type", "Type"}:
-        found = _argument(frame, node, 0)
+        found = declared(frame, first)
         return tuple([ClassObject(each.owner, each.is_exact) for each in found if isinstance(each, Instance)])
     if name in {"tuple", "Tuple"}:
         parts = tuple([declared(frame, each) for each in inner])
         return sequence(parts[0]) if len(parts) == 2 and inner[1] is None else (TupleObject(parts),)
     if name in ITERABLES:
-        return sequence(_argument(frame, node, 0))
+        return sequence(declared(frame, first))
     if name in MAPPINGS:
-        return mapping({}, _argument(frame, node, -1))
+        return mapping({}, declared(frame, last))
     if name in AWAITABLES:
-        return (Awaitable(_argument(frame, node, -1)),)
+        return (Awaitable(declared(frame, last)),)
     return _instances(evaluate(frame, node.base))
-
-
-def _argument(frame: Frame, node: Generic, place: int) -> Values:
-    return declared(frame, node.arguments[place]) if node.arguments else ()
 
 
 def _instances(values: Values) -> Values:
