@@ -20,6 +20,7 @@ from claude_mem_lite.codemap.calls.walker import (
     Walk,
     bind,
     bind_parameters,
+    expect,
     expect_arguments,
     field_of,
     listed,
@@ -115,7 +116,7 @@ def _field(walk: Walk, node: Node, here: int) -> None:
         name = walk.named(each)
         if name is not None:
             _member(walk, here, name, ("typed", declared), is_static=is_static)
-            _expect(walk, field_of(each, "value"), ("typed", declared))
+            expect(walk, field_of(each, "value"), "lambda_expression", ("typed", declared))
 
 
 def _type_params(walk: Walk, node: Node, index: int) -> None:
@@ -189,13 +190,6 @@ def _return(walk: Walk, node: Node, here: int) -> None:
             walk.scopes[here].returns.append(walk.lower(node.named_children[0]))
 
 
-def _expect(walk: Walk, node: Node | None, term: Term) -> None:
-    """Note what is expected where a lambda is written."""
-    index = walk.scope(node) if node is not None and node.type == "lambda_expression" else None
-    if index is not None:
-        walk.scopes[index].context = term
-
-
 # --- variables -------------------------------------------------------------------------------------
 
 
@@ -207,7 +201,7 @@ def _local(walk: Walk, node: Node, here: int) -> None:
             continue
         lowered = walk.lower(value)
         if declared is not None:
-            _expect(walk, value, ("typed", declared))
+            expect(walk, value, "lambda_expression", ("typed", declared))
         walk.scopes[here].names[name] = [("typed", declared) if declared is not None else lowered]
 
 

@@ -266,12 +266,17 @@ def bind_parameters(walk: Walk, index: int, parameters: Iterable[tuple[str, Term
             bind(scope.names, name, ("param", index, place))
 
 
+def expect(walk: Walk, node: Node | None, kind: str, term: Term) -> None:
+    """Note what is expected where a function is written, a node of the type `kind`."""
+    index = walk.scope(node) if node is not None and node.type == kind else None
+    if index is not None:
+        walk.scopes[index].context = term
+
+
 def expect_arguments(walk: Walk, call: Node, kind: str, callee: Term, types: tuple[Term, ...] = ()) -> None:
     """Note what a call expects where it is given functions, nodes of the type `kind`."""
     for place, each in enumerate(listed(field_of(call, "arguments"))):
-        index = walk.scope(each) if each.type == kind else None
-        if index is not None:
-            walk.scopes[index].context = ("argument", callee, place, types, None)
+        expect(walk, each, kind, ("argument", callee, place, types, None))
 
 
 def plain_arguments(arguments: Sequence[Term]) -> tuple[Term, ...]:

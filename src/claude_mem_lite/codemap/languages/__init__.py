@@ -19,7 +19,9 @@ import functools
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
+from claude_mem_lite.codemap import extract as python
 from claude_mem_lite.codemap import isolation
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
 from claude_mem_lite.codemap.languages.c import CPP, C
@@ -29,13 +31,29 @@ from claude_mem_lite.codemap.languages.go import GO
 from claude_mem_lite.codemap.languages.java import JAVA
 from claude_mem_lite.codemap.languages.kotlin import KOTLIN
 from claude_mem_lite.codemap.languages.php import PHP
-from claude_mem_lite.codemap.languages.python import PYTHON, Python
 from claude_mem_lite.codemap.languages.ruby import RUBY
 from claude_mem_lite.codemap.languages.rust import RUST
 from claude_mem_lite.codemap.languages.swift import SWIFT
 from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """Python, by its own parser, behind the interface of all languages."""
+
+    name: str = "Python"
+    suffixes: tuple[str, ...] = (".py", ".pyi")
+    extra: str = ""
+    has_calls: bool = True
+    is_installed: bool = True
+
+    def extract(self, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
+        """Return what a source defines. Raises: SyntaxError where Python cannot parse it."""
+        return python.extract(source, limit=limit)
+
+
 Language = Python | TreeLanguage
+PYTHON = Python()
 
 LANGUAGES: tuple[Language, ...] = (
     PYTHON, TYPESCRIPT, TSX, JAVASCRIPT, GO, RUST, JAVA, C, CPP, C_SHARP, KOTLIN, RUBY, PHP, SWIFT,

@@ -164,12 +164,4 @@ TYPESCRIPT = TreeLanguage(
     suffixes=(".ts", ".mts", ".cts"),
     has_calls=True,
 )
-TSX = TreeLanguage(
-    "TSX",
-    "tree_sitter_typescript",
-    _TYPED_SYNTAX,
-    _named,
-    symbol="language_tsx",
-    suffixes=(".tsx",),
-    has_calls=True,
-)
+TSX = replace(TYPESCRIPT, name="TSX", symbol="language_tsx", suffixes=(".tsx",))
