@@ -63,7 +63,7 @@ def measure(folder: str) -> None:
         text = sources.decode((Path(folder) / path).read_bytes())
         started = time.thread_time()
         try:
-            functions[language.name] += len(language.extract(text))
+            functions[language.name] += len(languages.extract(path, text))
         except SyntaxError as error:
             refused.append(f"{path}: {error}")
         taken[language.name] += round((time.thread_time() - started) * 1e6)

@@ -23,7 +23,7 @@ from claude_mem_lite.codemap.calls import facts
 from claude_mem_lite.codemap.calls.ecmascript_modules import Finder
 from claude_mem_lite.codemap.confidence import ASKED_CONFIDENCE, STRONG
 from claude_mem_lite.codemap.heal import heal
-from claude_mem_lite.codemap.languages import tree_language
+from claude_mem_lite.codemap.languages import tree
 from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.storage import call_edges, code, ledger, models, queries
 
@@ -81,7 +81,7 @@ def test_an_edit_of_the_callee_moves_the_call(shop: Path) -> None:
 def test_an_unchanged_file_is_not_parsed_again(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its facts are stored beside its digest: a second scan and the resolution read no source."""
     before = stored(shop)
-    monkeypatch.setattr(tree_language.TreeLanguage, "parse", None)
+    monkeypatch.setattr(tree.TreeLanguage, "parse", None)
 
     file_index.scan(str(shop))
     (shop / "src" / "money.ts").unlink()

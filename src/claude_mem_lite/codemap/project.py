@@ -13,7 +13,7 @@ from claude_mem_lite.codemap.calls.facts import Facts
 from claude_mem_lite.codemap.confidence import CALL_CONFIDENCE
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function, describe, parse
 from claude_mem_lite.codemap.languages import rows, walk
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import TreeLanguage
 from claude_mem_lite.codemap.resolution import Calls, Edge, Resolution, unresolved
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.codemap.valueflow.imports import module_names

@@ -1,9 +1,8 @@
 """Know the languages that are mapped: which file is whose, its syntax tree, and what it defines.
 
 `of(path)` is the language of a file, None where none is known or its grammar is not installed. Each has a
-`name`, its `suffixes`, the `extra` of this package that installs its grammar ("" where it always is),
-`has_calls` (whether callers and callees are looked for) and `extract(source)`, which returns `Function`
-rows and raises SyntaxError.
+`name`, its `suffixes`, the `extra` of this package that installs its grammar ("" where it always is) and
+`has_calls` (whether callers and callees are looked for). `extract` returns `Function` rows.
 
 Python is parsed by `ast`. All others are a `TreeLanguage` with a `Syntax`, a table of what their grammar
 calls things, and at most one function `named` for what a table can't say. Their `parse(source)` returns
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from claude_mem_lite.codemap import extract as python
 from claude_mem_lite.codemap import isolation
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
+from claude_mem_lite.codemap.languages import rows, walk
 from claude_mem_lite.codemap.languages.c import CPP, C
 from claude_mem_lite.codemap.languages.c_sharp import C_SHARP
 from claude_mem_lite.codemap.languages.ecmascript import JAVASCRIPT, TSX, TYPESCRIPT
@@ -34,22 +34,18 @@ from claude_mem_lite.codemap.languages.php import PHP
 from claude_mem_lite.codemap.languages.ruby import RUBY
 from claude_mem_lite.codemap.languages.rust import RUST
 from claude_mem_lite.codemap.languages.swift import SWIFT
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import TreeLanguage
 
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """Python, by its own parser, behind the interface of all languages."""
+    """Python behind the interface of all languages."""
 
     name: str = "Python"
     suffixes: tuple[str, ...] = (".py", ".pyi")
     extra: str = ""
     has_calls: bool = True
     is_installed: bool = True
-
-    def extract(self, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
-        """Return what a source defines. Raises: SyntaxError where Python cannot parse it."""
-        return python.extract(source, limit=limit)
 
 
 Language = Python | TreeLanguage
@@ -77,14 +73,15 @@ def extract(path: str, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Func
 
 @functools.lru_cache(maxsize=4)  # an edit is asked for its changes, its docstrings and its renames
 def _extract(suffix: str, source: str, limit: int) -> tuple[Function, ...]:
-    language = _BY_SUFFIX[suffix]
-    if language is PYTHON:
-        return PYTHON.extract(source, limit=limit)
+    if _BY_SUFFIX[suffix] is PYTHON:
+        return python.extract(source, limit=limit)
     return isolation.run(_extract_by_tree, suffix, source, limit)
 
 
 def _extract_by_tree(suffix: str, source: str, limit: int) -> tuple[Function, ...]:
-    return _BY_SUFFIX[suffix].extract(source, limit=limit)
+    language = _BY_SUFFIX[suffix]
+    parsed = language.readable(source) if isinstance(language, TreeLanguage) else None
+    return rows.describe(parsed, walk.definitions(parsed), limit=limit) if parsed is not None else ()
 
 
 def unsure(path: str, source: str, names: Iterable[str]) -> set[str]:

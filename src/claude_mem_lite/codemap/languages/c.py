@@ -5,8 +5,7 @@ C++ is C, classes, and what is defined outside of them; headers are read as C++.
 
 from dataclasses import replace
 
-from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax, TreeLanguage
 
 _MOST_DECLARATORS = 20
 _NAMES = frozenset({

@@ -2,8 +2,16 @@
 
 from dataclasses import replace
 
-from claude_mem_lite.codemap.languages.tree import NAMESPACE, OBJECT, Named, Node, Parsed, Syntax, unwrapped
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import (
+    NAMESPACE,
+    OBJECT,
+    Named,
+    Node,
+    Parsed,
+    Syntax,
+    TreeLanguage,
+    unwrapped,
+)
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
 _MODULES = frozenset({"internal_module", "module"})

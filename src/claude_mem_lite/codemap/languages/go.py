@@ -2,8 +2,7 @@
 
 import re
 
-from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax, by_field
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax, TreeLanguage, by_field
 
 _SYNTAX = Syntax(
     kinds={

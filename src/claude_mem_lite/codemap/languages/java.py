@@ -1,7 +1,6 @@
 """Java: everything is in a type."""
 
-from claude_mem_lite.codemap.languages.tree import Syntax
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import Syntax, TreeLanguage
 
 JAVA = TreeLanguage(
     "Java",

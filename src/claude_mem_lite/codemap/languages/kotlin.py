@@ -6,10 +6,10 @@ from claude_mem_lite.codemap.languages.tree import (
     Node,
     Parsed,
     Syntax,
+    TreeLanguage,
     by_field,
     child_of,
 )
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 
 _SYNTAX = Syntax(
     kinds={

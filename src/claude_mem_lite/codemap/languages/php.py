@@ -1,7 +1,6 @@
 """PHP: functions, and types with their methods."""
 
-from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax, by_field
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, Syntax, TreeLanguage, by_field
 
 _SYNTAX = Syntax(
     kinds={

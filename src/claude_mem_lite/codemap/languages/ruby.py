@@ -1,7 +1,14 @@
 """Ruby: classes and modules can be opened anywhere."""
 
-from claude_mem_lite.codemap.languages.tree import CLASS_SCOPE, Named, Node, Parsed, Syntax, by_field
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import (
+    CLASS_SCOPE,
+    Named,
+    Node,
+    Parsed,
+    Syntax,
+    TreeLanguage,
+    by_field,
+)
 
 _SYNTAX = Syntax(
     kinds={

@@ -7,9 +7,9 @@ from claude_mem_lite.codemap.languages.tree import (
     Node,
     Parsed,
     Syntax,
+    TreeLanguage,
     by_field,
 )
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
 
 _SYNTAX = Syntax(
     kinds={

@@ -1,7 +1,14 @@
 """Swift: classes, structs, enums, actors and extensions are one type of node."""
 
-from claude_mem_lite.codemap.languages.tree import CLASS_SCOPE, Named, Node, Parsed, Syntax, by_field
-from claude_mem_lite.codemap.languages.tree_language import TreeLanguage
+from claude_mem_lite.codemap.languages.tree import (
+    CLASS_SCOPE,
+    Named,
+    Node,
+    Parsed,
+    Syntax,
+    TreeLanguage,
+    by_field,
+)
 
 _SYNTAX = Syntax(
     kinds={

@@ -13,7 +13,7 @@ import importlib.util
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ else:  # what only names types does not load it
     Node = Query = Any
 Range = tuple[int, int]  # of bytes
 
+_MAX_BYTES = 1_000_000  # a larger file is generated
+_MAX_LINE_BYTES = 300  # the mean of a file that a program has minified, and no person has written
+_SMALL_BYTES = 5_000
 _CPU_S, _LEAST_CPU_S, _CPU_S_PER_BYTE = 2.0, 0.3, 3e-6  # a file of 1 MB takes 0.3 s
 _CALLS_A_LOOK = 50  # of the clock, about 10 ms of work
 _WIDEST_ERROR = 10_000  # parts; a query takes time with the square of them, here 0.2 s
@@ -71,7 +74,7 @@ class Syntax:
 class Parsed:
     """A source's bytes and its syntax tree."""
 
-    def __init__(self, grammar: Grammar, source: str) -> None:
+    def __init__(self, grammar: TreeLanguage, source: str) -> None:
         """Parse a source. Raises: SyntaxError where that takes too long."""
         self.grammar = grammar
         self.data = source.encode("utf-8", "replace")
@@ -128,10 +131,11 @@ def by_field(parsed: Parsed, node: Node) -> Named | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grammar:
-    """A grammar of tree-sitter: the `package` and the `symbol` in it, and what it calls things.
+class TreeLanguage:
+    """A language that tree-sitter reads: its grammar's `package` and the `symbol` in it, and its files.
 
-    `named` tells what a node defines. Nothing of tree-sitter is loaded before a source is read.
+    `named` tells what a node defines. `extra` is the extra of this package that installs the grammar, ""
+    where it always is. Nothing of tree-sitter is loaded before a source is read.
     """
 
     name: str
@@ -139,6 +143,10 @@ class Grammar:
     syntax: Syntax
     named: Callable[[Parsed, Node], Named | None] = by_field
     symbol: str = "language"
+    _: KW_ONLY
+    suffixes: tuple[str, ...]
+    extra: str = ""
+    has_calls: bool = False  # `codemap.calls` has a table for it
 
     @property
     def is_installed(self) -> bool:
@@ -152,6 +160,18 @@ class Grammar:
     def parse(self, source: str) -> Parsed:
         """Return a source's syntax tree. Raises: SyntaxError where that takes too long."""
         return Parsed(self, source)
+
+    def readable(self, source: str) -> Parsed | None:
+        """Return the syntax tree of a source that a person wrote; None of a minified one.
+
+        Raises: SyntaxError where it is too large, or can't be understood.
+        """
+        size = len(source.encode("utf-8", "replace"))
+        if size > _MAX_BYTES:
+            raise SyntaxError(f"{size} bytes; at most {_MAX_BYTES} of {self.name} are read")
+        if size > _SMALL_BYTES and size > _MAX_LINE_BYTES * (source.count("\n") + 1):
+            return None
+        return self.parse(source)
 
 
 def parse_part(parsed: Parsed, node: Node) -> Node | None:
@@ -168,7 +188,7 @@ def parse_part(parsed: Parsed, node: Node) -> Node | None:
         return None
 
 
-def nodes(grammar: Grammar, root: Node, types: Iterable[str]) -> list[tuple[int, int, Node]]:
+def nodes(grammar: TreeLanguage, root: Node, types: Iterable[str]) -> list[tuple[int, int, Node]]:
     """Return the nodes of some types in a tree with start and end in bytes, by place, outer ones first.
 
     Raises: SyntaxError where an error is so wide that this would take too long.
@@ -222,7 +242,7 @@ def _load(package: str, symbol: str) -> Any:
 
 
 @functools.cache
-def _query(grammar: Grammar) -> Query:
+def _query(grammar: TreeLanguage) -> Query:
     from tree_sitter import Query
 
     syntax, language = grammar.syntax, grammar.load()
@@ -238,7 +258,7 @@ def _query(grammar: Grammar) -> Query:
 
 
 @functools.cache
-def _types_query(grammar: Grammar, types: frozenset[str]) -> Query:
+def _types_query(grammar: TreeLanguage, types: frozenset[str]) -> Query:
     from tree_sitter import Query
 
     language = grammar.load()
