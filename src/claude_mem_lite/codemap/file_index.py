@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -207,7 +207,8 @@ class _Reading:
             return self._found  # the folder is gone, or is not the one that the edits were made in
         self._found.files = len(paths)
         with no_collection():
-            for some in _batches(track(paths)):
+            waiting = iter(track(paths))  # some at a time: a commit costs more than what it commits
+            while some := list(itertools.islice(waiting, _AT_ONCE)):
                 with memory_database.atomic():
                     for path in some:
                         is_first = is_whole and path not in self.known
@@ -254,13 +255,6 @@ class _Reading:
         self._found.changes["deleted"] += len(rows)
 
 
-def _batches(paths: Iterable[str]) -> Iterator[list[str]]:
-    """Yield paths some at a time: a commit costs more than what it commits."""
-    waiting = iter(paths)
-    while some := list(itertools.islice(waiting, _AT_ONCE)):
-        yield some
-
-
 def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]:
     known = code.source_file(project_dir, new.path)
     place = {"project_dir": project_dir, "file_path": new.path}
@@ -290,7 +284,12 @@ def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]
         for each in functions
         for name in [each.qualified_name]
     }
-    code.save_functions([row for name, row in rows.items() if not _is_same(old.get(name), row)])
+    different = [
+        row
+        for name, row in rows.items()
+        if name not in old or any(getattr(old[name], key) != value for key, value in row.items())
+    ]
+    code.save_functions(different)
     if seen.session_id and (known is not None or _was_scanned(project_dir, new.path)):
         told = [_change(rows[name], what, seen) for name, what in changes.items() if what != "unchanged"]
         code.save_changes([*told, *(_change(old[name].__data__, "deleted", seen) for name in gone)])
@@ -347,10 +346,6 @@ def _left_by(seen: Seen, change: str, old: FunctionMapEntry | None) -> dict[str,
     if old is not None and change == "unchanged":
         return {name: getattr(old, name) for name in ("change_type", "session_id", "updated_at")}
     return {"change_type": change, "session_id": seen.session_id, "updated_at": seen.at}
-
-
-def _is_same(old: FunctionMapEntry | None, row: dict[str, Any]) -> bool:
-    return old is not None and all(getattr(old, name) == value for name, value in row.items())
 
 
 def _change(function: Mapping[str, Any], what: str, seen: Seen) -> dict[str, Any]:

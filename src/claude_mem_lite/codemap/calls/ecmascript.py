@@ -2,6 +2,7 @@
 
 from claude_mem_lite.codemap.calls.ecmascript_names import (
     KEYS,
+    bind_both,
     bind_exports,
     bind_import,
     bind_member,
@@ -13,13 +14,12 @@ from claude_mem_lite.codemap.calls.ecmascript_terms import (
     EXPRESSIONS,
     FUNCTIONS,
     TYPES,
-    shape_of,
     type_arguments_of,
     type_parameters,
     without_brackets,
 )
 from claude_mem_lite.codemap.calls.facts import Term
-from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed, types_of
+from claude_mem_lite.codemap.calls.walker import Table, Walk, bind, field_of, listed, method_shape, types_of
 from claude_mem_lite.codemap.languages.tree import Node
 
 _PLAIN = frozenset({"identifier", "string", "number", "member_expression", "true", "false", "null", "this"})
@@ -55,11 +55,9 @@ def _class(walk: Walk, node: Node, here: int) -> None:
 
 
 def _namespace(walk: Walk, node: Node, here: int) -> None:
-    index, name = walk.own(node), field_of(node, "name")
+    name = field_of(node, "name")
     if name is not None and name.type == "identifier":
-        text = walk.text(name)
-        bind(walk.scopes[here].names, text, ("scope", index))
-        bind(walk.scopes[here].types, text, ("scope", index))
+        bind_both(walk, here, walk.text(name), ("scope", walk.own(node)))
 
 
 def _alias(walk: Walk, node: Node, here: int) -> None:
@@ -221,7 +219,8 @@ def _call(walk: Walk, node: Node, here: int) -> None:
         return
     bare = without_brackets(parts[0])
     inner = bare.named_children if bare.type == "member_expression" else []
-    shape = "new C()" if node.type == "new_expression" else shape_of(bare, inner)
+    shape = method_shape(inner[0]) if inner else "super()" if bare.type == "super" else "f()"
+    shape = "new C()" if node.type == "new_expression" else shape
     walk.call(here, inner[-1] if inner else bare, callee, shape)
     if parts[-1].type != "arguments":
         return

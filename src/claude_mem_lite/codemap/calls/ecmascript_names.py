@@ -48,17 +48,17 @@ def bind_import(walk: Walk, node: Node, here: int) -> None:
     for clause in node.named_children:
         if clause.type == "import_require_clause" and clause.named_child_count:
             module = string_of(walk, field_of(clause, "source"))
-            _imported(walk, here, walk.text(clause.named_children[0]), ("import", module, "="))
+            bind_both(walk, here, walk.text(clause.named_children[0]), ("import", module, "="))
         if clause.type != "import_clause":
             continue
         for each in clause.named_children:
             if each.type == "identifier":
-                _imported(walk, here, walk.text(each), ("import", module, "default"))
+                bind_both(walk, here, walk.text(each), ("import", module, "default"))
             elif each.type == "namespace_import" and each.named_child_count:
-                _imported(walk, here, walk.text(each.named_children[-1]), ("import", module, "*"))
+                bind_both(walk, here, walk.text(each.named_children[-1]), ("import", module, "*"))
             elif each.type == "named_imports":
                 for name, alias in _renamed(walk, each):
-                    _imported(walk, here, alias, ("import", module, name))
+                    bind_both(walk, here, alias, ("import", module, name))
 
 
 def _renamed(walk: Walk, clause: Node) -> Iterator[tuple[str, str]]:
@@ -69,7 +69,8 @@ def _renamed(walk: Walk, clause: Node) -> Iterator[tuple[str, str]]:
             yield name, alias if alias is not None else name
 
 
-def _imported(walk: Walk, here: int, name: str, term: Term) -> None:
+def bind_both(walk: Walk, here: int, name: str, term: Term) -> None:
+    """Let a name stand for a term as a value and as a type."""
     bind(walk.scopes[here].names, name, term)
     bind(walk.scopes[here].types, name, term)
 

@@ -7,7 +7,6 @@ from claude_mem_lite.codemap.calls.walker import (
     first_inside,
     listed,
     literal,
-    method_shape,
     of_type,
     part,
     plain_type,
@@ -41,13 +40,6 @@ def string_of(walk: Walk, node: Node | None) -> str:
 def type_arguments_of(walk: Walk, parts: list[Node]) -> tuple[Term, ...]:
     """Return the type arguments of a call."""
     return next((types_of(walk, each) for each in parts[1:] if each.type == "type_arguments"), ())
-
-
-def shape_of(function: Node, parts: list[Node]) -> str:
-    """Return how a call is written, e.g. "obj.m()"."""
-    if not parts:
-        return "super()" if function.type == "super" else "f()"
-    return method_shape(parts[0])
 
 
 def without_brackets(node: Node) -> Node:

@@ -233,9 +233,8 @@ class Evaluation(ABC):
         if value.kind == "builtin method":
             place = self.builtins.results.get((value.path, value.extra))
             return argument_of(value.receiver[0], place) if place is not None else OUTSIDE
-        return self._returned(value) if value.kind == "function" else ()
-
-    def _returned(self, value: Value) -> Values:
+        if value.kind != "function":
+            return ()
         scope = self.scope(value)
         if scope.return_type is not None:
             if scope.return_type == ("this_type",) and value.receiver:

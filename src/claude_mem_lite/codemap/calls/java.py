@@ -13,7 +13,6 @@ from claude_mem_lite.codemap.calls.java_terms import (
     TYPES,
     callee_of,
     parts_of,
-    shape_of,
 )
 from claude_mem_lite.codemap.calls.walker import (
     Table,
@@ -24,6 +23,7 @@ from claude_mem_lite.codemap.calls.walker import (
     expect_arguments,
     field_of,
     listed,
+    method_shape,
 )
 from claude_mem_lite.codemap.languages.tree import Node, child_of
 
@@ -270,8 +270,8 @@ def _call(walk: Walk, node: Node, here: int) -> None:
     callee = callee_of(walk, node)
     if callee is None:
         return
-    at = field_of(node, "name") or node
-    walk.call(here, at, callee, shape_of(node))
+    at, receiver = field_of(node, "name") or node, field_of(node, "object")
+    walk.call(here, at, callee, method_shape(receiver) if receiver is not None else "f()")
     expect_arguments(walk, node, "lambda_expression", callee)
 
 

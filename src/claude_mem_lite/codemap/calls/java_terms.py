@@ -9,7 +9,6 @@ from claude_mem_lite.codemap.calls.walker import (
     first_inside,
     listed,
     literal,
-    method_shape,
     part,
     plain_arguments,
     plain_type,
@@ -40,12 +39,6 @@ def callee_of(walk: Walk, node: Node) -> Term:
     if any(each.type == "super" for each in node.children) and receiver.type != "super":
         return ("attribute", ("typed", walk.type(receiver)), key)  # Interface.super.method()
     return ("attribute", walk.lower(receiver), key)
-
-
-def shape_of(node: Node) -> str:
-    """Return how a call is written, e.g. "obj.m()"."""
-    receiver = field_of(node, "object")
-    return method_shape(receiver) if receiver is not None else "f()"
 
 
 def _name(walk: Walk, node: Node) -> Term:

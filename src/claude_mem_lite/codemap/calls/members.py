@@ -153,10 +153,8 @@ class Members(Evaluation):
 
     def on_ref(self, at: At, names: tuple[str, ...], types: tuple[Term, ...]) -> Iterable[Value]:
         name = names[0]
-        if len(names) == 1:
-            bound = self.of_name(at, name)
-            if bound is not None:
-                return bound
+        if len(names) == 1 and (bound := self.of_name(at, name)) is not None:
+            return bound
         found = self._look_up(at, name, "types")
         if not found and len(names) > 1:
             found, names = self.on_qualified(at, names), ()

@@ -56,8 +56,7 @@ class RustPaths(RustMembers):
         if len(names) == 1:
             if names[0] in self.builtins.unknown:
                 return ()
-            bound = self.of_name(at, names[0])
-            if bound is not None:
+            if (bound := self.of_name(at, names[0])) is not None:
                 return bound
         found = self.find(at, names, "types")
         arguments = tuple([self.values(at, each) for each in types])
@@ -121,13 +120,8 @@ class RustPaths(RustMembers):
             return (self._above(self._module(at)),)
         if name == "Self":
             return self.on_this(at)
-        if space == "types":
-            bound = self.of_name(at, name)
-            if bound is not None:
-                return bound
-        return self._look_up(at, name, space)
-
-    def _look_up(self, at: At, name: str, space: str) -> Values:
+        if space == "types" and (bound := self.of_name(at, name)) is not None:
+            return bound
         scopes, here = self.files[at.path].scopes, at.scope
         while here >= 0:
             scope = scopes[here]
@@ -138,10 +132,8 @@ class RustPaths(RustMembers):
                 if scope.kind in _MODULES:
                     break
             here = scope.parent
-        if space == "types":
-            extern = self._extern(at, name)
-            if extern != OUTSIDE:
-                return extern
+        if space == "types" and (extern := self._extern(at, name)) != OUTSIDE:
+            return extern
         return self._prelude(name) or self._from_globs(at.path, max(here, 0))
 
     def _from_globs(self, path: str, index: int) -> Values:

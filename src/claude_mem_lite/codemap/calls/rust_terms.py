@@ -67,11 +67,6 @@ def union_of(found: Iterable[Term]) -> Term:
     return known[0] if len(known) == 1 else ("union", known) if known else None
 
 
-def plain_name(walk: Walk, node: Node) -> str:
-    """Return a name without the mark of a raw identifier."""
-    return walk.text(node).removeprefix("r#")
-
-
 def item_name(walk: Walk, node: Node, field: str = "name") -> str | None:
     """Return the plain name that a field of a node is; None where it has none."""
     name = walk.named(node, field)
@@ -93,7 +88,7 @@ def names_of(walk: Walk, node: Node | None) -> tuple[str, ...]:
         elif node.type in {
             "identifier", "type_identifier", "self", "super", "crate", "primitive_type", "metavariable",
         }:  # fmt: skip
-            found.append(plain_name(walk, node))
+            found.append(walk.text(node).removeprefix("r#"))  # the mark of a raw identifier
             node = None
         else:
             return ()

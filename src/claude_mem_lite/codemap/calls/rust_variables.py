@@ -67,18 +67,14 @@ def _let_conditions(node: Node | None) -> Iterator[Node]:
             waiting += each.named_children
 
 
-def _is_variable(name: str) -> bool:
-    """Whether an identifier in a pattern is a variable: constants and variants begin with a capital."""
-    return name != "_" and not name[:1].isupper()
-
-
 def _bound(walk: Walk, pattern: Node | None, term: Term) -> Iterator[tuple[Node, Term]]:
     """Yield the variables of a pattern, each with its value."""
     waiting: list[tuple[Node, Term]] = [(pattern, term)] if pattern is not None else []
     while waiting:
         node, value = waiting.pop()
         if node.type in {"identifier", "shorthand_field_identifier"}:
-            if _is_variable(walk.text(node)):
+            name = walk.text(node)
+            if name != "_" and not name[:1].isupper():  # constants and variants begin with a capital
                 yield node, value
         elif node.type == "tuple_pattern":
             parts = listed(node)
@@ -90,10 +86,10 @@ def _bound(walk: Walk, pattern: Node | None, term: Term) -> Iterator[tuple[Node,
         elif node.type == "struct_pattern":
             names = names_of(walk, field_of(node, "type"))
             for each in node.named_children:
-                name = field_of(each, "name") if each.type == "field_pattern" else None
-                if name is not None:
-                    part = value and ("part", value, names, walk.text(name))
-                    waiting.append((field_of(each, "pattern") or name, part))
+                field = field_of(each, "name") if each.type == "field_pattern" else None
+                if field is not None:
+                    part = value and ("part", value, names, walk.text(field))
+                    waiting.append((field_of(each, "pattern") or field, part))
         elif node.type == "slice_pattern":
             waiting += [(each, value and ("index", value)) for each in node.named_children]
         elif node.type in {
