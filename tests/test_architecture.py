@@ -117,6 +117,15 @@ def test_no_module_has_more_than_400_lines() -> None:
     assert {path for path, count in lines.items() if count > MOST_LINES} == set()
 
 
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Before Python 3.11.5 `(?:…)*+` matches wrongly: a secret stayed. `(?>(?:…)*)` is right in each."""
+    possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{\{?[\d,]+\}\}?)\+")
+    patterns = (node for path in sources() for node in ast.walk(ast.parse(path.read_text())))
+    strings = [ast.unparse(node) for node in patterns if isinstance(node, ast.Constant | ast.JoinedStr)]
+
+    assert [text for text in strings if possessive.search(text)] == []
+
+
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_go_down_only(path: Path) -> None:
     """A module imports from its own part and from lower layers, never from beside or above."""

@@ -19,7 +19,7 @@ _BLOCK = re.compile(r"(?:^[ \t]*>.*(?:\n|\Z))+", re.MULTILINE)
 _BLOCK_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*```.*\n((?:.*\n?)*?)(?:^[ \t]*```|\Z)", re.MULTILINE)
 # What the client, or an editor, puts into a prompt: <local-command-stdout>…</local-command-stdout>.
-_TAGGED = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)(?:\s[^<>]{0,200})?>([^<]*+(?:<(?!/\1>)[^<]*+){0,50}+)</\1>")
+_TAGGED = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)(?:\s[^<>]{0,200})?>((?>[^<]*(?:<(?!/\1>)[^<]*){0,50}))</\1>")
 _PARTS = re.compile(r"“[^”]*”?|```(?:[^`]|`(?!``))*(?:```)?|`[^`]*`?")
 # A name of so many words could be a sentence, a path of so many parts too.
 _LONG_NAME, _LONG_PATH = 5, 9

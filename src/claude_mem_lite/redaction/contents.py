@@ -40,14 +40,16 @@ _WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose p
 # What is sought and what filters is no file: the pattern of grep and `git log -S`, the program of jq or sed.
 _ARGUMENT = r"(?:'[^']*'|\"[^\"]*\"|\S+)"
 _SOUGHT = (
-    rf"(\b(?:[efz]?grep|rg|ag|jq|yq)\b(?:\s+(?:-\w*[ABCmg]|--(?:include|exclude|glob|type|arg))\s+{_ARGUMENT}|\s+-\S+)*+"
-    rf"|\bgit\b[^;&|\n]{{0,200}}?\s-[SG])\s*{_ARGUMENT}|(\b(?:sed|g?awk)\b(?:\s+-\w+)*+)\s+(?:'[^']*'|\"[^\"]*\")"
+    r"(\b(?:[efz]?grep|rg|ag|jq|yq)\b"
+    rf"(?>(?:\s+(?:-\w*[ABCmg]|--(?:include|exclude|glob|type|arg))\s+{_ARGUMENT}|\s+-\S+)*)"
+    rf"|\bgit\b[^;&|\n]{{0,200}}?\s-[SG])\s*{_ARGUMENT}"
+    r"|(\b(?:sed|g?awk)\b(?>(?:\s+-\w+)*))\s+(?:'[^']*'|\"[^\"]*\")"
 )
 _INPUT = r"(?<!<)<\s*['\"]?([^\s'\";|&<>()]+)"
 _NOT_PRINTED = r"export\s+\$\([^()]*\)|(?<![\w-])--(?:exclude|env-file)[\w-]*[= ]\S+"
-_QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*+\"?"
+_QUOTED = r"'[^']*'|\"(?>[^\"\\]*(?:\\.[^\"\\]*)*)\"?"
 _HERE_DOCUMENT = (
-    r"(?ms)(?P<line>^(?:[^\n<]|<(?!<-?[ \t]*['\"]?\w))*+<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"
+    r"(?ms)(?P<line>^(?>(?:[^\n<]+|<(?!<-?[ \t]*['\"]?\w))*)<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"
     r"[^\n]*+\n)(?P<text>.*?)(?P<end>^[ \t]*(?P=tag)\b|\Z)"
 )
 _REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"

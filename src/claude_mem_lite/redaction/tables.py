@@ -22,11 +22,11 @@ _LABEL = 32  # characters of the longest head of a column
 _RULE = frozenset("-+|=: \t\\\r─┼│├┤┌┬┐└┴┘╪╞╡═")
 _SEPARATORS = ("|", "│", "\t", "\\t", ",", ";")
 _SHORTEST = 16  # characters of what is no password
-_LITERAL = r"(?:'(?:[^'\\]|\\.|''){0,4096}+'|\"(?:[^\"\\]|\\.){0,4096}+\"|[^'\"(),]|\([^()]*+\))*+"
-_ROW = rf"(?:\s|\\n|,)*\(({_LITERAL}(?:,{_LITERAL}){{0,200}}+)\)"
+_LITERAL = r"(?>(?:'(?>(?:[^'\\]|\\.|''){0,4096})'|\"(?>(?:[^\"\\]|\\.){0,4096})\"|[^'\"(),]+|\([^()]*\))*)"
+_ROW = rf"(?:\s|\\n|,)*\(({_LITERAL}(?>(?:,{_LITERAL}){{0,200}}))\)"
 _INSERT = r"(?i)\(([^()]{1,1000})\)\s*(?:\\n)?\s*values\b"
 _HEAD, _GAP = 1024, 16  # characters of the names before VALUES, and of the blanks between
-_HTML = r"(?:<[^<>]{0,100}>|\s|\\+[nrt])++(?P<value>[^<>\s]{4,200})\s*<"
+_HTML = r"(?>(?:<[^<>]{0,100}>|\s+|\\+[nrt])+)(?P<value>[^<>\s]{4,200})\s*<"
 
 
 def find_cells(text: str, low: str, heads: list[int], looks: Looks) -> Iterator[Span]:

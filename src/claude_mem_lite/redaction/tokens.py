@@ -34,8 +34,8 @@ _LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 # Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
 # Also the colours of a terminal, the numbers of a history and the origins of grep's lines.
 _MARGIN = (
-    r"(?:(?:\x1b|\\+u001b|\\+x1b)\[[0-9;]{0,8}m|(?:(?<=\n)|(?<=\\n))[\w./@+-]{1,200}+[:-][0-9]{1,6}[:-]"
-    r"|\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:| ]))*+"
+    r"(?>(?:(?:\x1b|\\+u001b|\\+x1b)\[[0-9;]{0,8}m|(?:(?<=\n)|(?<=\\n))[\w./@+-]{1,200}+[:-][0-9]{1,6}[:-]"
+    r"|\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:| ]))*)"
 )
 _HEADERS = ("Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: ")
 _HEADER = rf"(?:{'|'.join(_HEADERS)})[^\n\\\"]{{0,200}}"
@@ -47,7 +47,7 @@ _SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
 # A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
 # line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
 _KEY = (
-    rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?:{_MARGIN}{_LINE})*+"
+    rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?>(?:{_MARGIN}{_LINE})*)"
     rf"(?:(?:{_MARGIN}(?P<rest>{_SHORT_LINE}))?{_MARGIN}(?P<end>END {_LABEL})"
     rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
 )
@@ -63,11 +63,11 @@ _WHOLE = {
     # 64 bytes, as storage accounts have them
     "==": r"(?:(?<![\w+/=-])|(?<=\\[nrt])|(?<=[\[;0-9]m))[A-Za-z0-9+/]{86}==(?![\w+/=])",
     "Private-Lines:": (
-        rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?:{_MARGIN}{_BASE64})*+"
+        rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?>(?:{_MARGIN}{_BASE64})*)"
         rf"(?:{_MARGIN}{_SHORT_LINE}(?={_MARGIN}Private-))?)"
     ),
     # An armoured key in base64 once more, as Kubernetes has it
-    _ARMOUR: rf"{_ARMOUR}[\w+/=-]{{20,}}+(?:\s{{1,40}}+[A-Za-z0-9+/]{{60,}}+={{0,2}})*+",
+    _ARMOUR: rf"{_ARMOUR}[\w+/=-]{{20,}}+(?>(?:\s{{1,40}}+[A-Za-z0-9+/]{{60,}}+={{0,2}})*)",
 }
 
 
