@@ -94,13 +94,15 @@ class ClaimStorage(SqliteStorage):
         return []
 
     def dequeue(self) -> bytes | None:
-        """Claim the most urgent message that is due; wait up to a second for one."""
+        """Claim the most urgent message that is due; wait up to a second for one, then look in the spool."""
         data = self._claim()
         if data is None:
             self._silence()
             data = self._claim()  # a ring may have come between the look and the silence
         if data is None:
             self._wait()
+            data = self._claim()
+        if data is None and backlog.take_in_spool():
             data = self._claim()
         return data
 

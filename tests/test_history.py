@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from support.databases import find
 from support.hooks import run_hook
-from support.processes import wait_until
+from support.processes import is_worked_off, wait_until
 from support.recorded import FACTS, comparable, events, leaks
 
 from claude_mem_lite import config
 from claude_mem_lite.cli import demo
 from claude_mem_lite.search.results import Hit
 from claude_mem_lite.services import install
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import models
 
 HISTORIES = ("2.1.329", "2.1.197", "2.1.50")
 
@@ -38,7 +38,7 @@ def replay(version: str) -> None:
     ]
     with (Path(config.log_dir()) / "consumer.out").open("ab") as out:
         consumer = subprocess.Popen([*command, "-g", "TERM"], stdout=out, stderr=out)
-    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+    wait_until(is_worked_off)
     consumer.terminate()
     consumer.wait()
 

@@ -17,7 +17,7 @@ import pytest
 from support import cases, delivery_experiment
 from support.databases import rows
 from support.hooks import tool_event
-from support.processes import end, running, wait_until
+from support.processes import end, is_worked_off, running, wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import backlog, inbox, priority
@@ -191,7 +191,7 @@ def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start
     status = first.wait(timeout=30)
     claimed = models.queue_database.execute_sql("SELECT count(*) FROM task WHERE claimed = 1").fetchone()
     consumer()
-    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+    wait_until(is_worked_off)
 
     assert status == 0
     assert claimed == (0,)
@@ -210,7 +210,7 @@ def test_a_stop_wakes_the_workers_that_wait(memory: Path) -> None:
     inbox.append(json.dumps(tool_event("WebFetch")), "/p")
 
     with running(*command, "-g", "TERM") as consumer:
-        wait_until(lambda: queries.queue_stats()["messages"] == 0)
+        wait_until(is_worked_off)
         status = end(consumer)
 
     assert status == 0
@@ -233,16 +233,19 @@ def test_a_second_consumer_waits_for_the_first(memory: Path, consumer: Start) ->
     assert second.poll() is None
 
 
-def test_what_waits_in_the_spool_is_taken_in_at_the_start(memory: Path, consumer: Start) -> None:
-    """An event that had to go to a file becomes an observation like any other."""
+def test_what_waits_in_the_spool_is_taken_in_by_an_idle_consumer(memory: Path, consumer: Start) -> None:
+    """An event that had to go to a file becomes an observation like any other, within seconds."""
     event = json.dumps(tool_event("WebFetch", tool_input={"url": "https://a.example", "prompt": "Read it"}))
-    (memory / "spool" / "2026-x").write_text(f"e1\0{inbox.utc_now()}\0/p\0{event}")
+    whole = f"e1\0{inbox.utc_now()}\0/p\0{event}"
 
-    consumer()
-
-    row = wait_until(lambda: queries.pending_event("e1"))
-    wait_until(lambda: queries.queue_stats()["done"] == 1)
-    assert (row.session_id, row.project_dir) == ("s1", "/p")
+    for number, is_running in enumerate((False, True), start=1):
+        (memory / "half").write_text(whole.replace("e1", f"e{number}", 1))
+        (memory / "half").rename(memory / "spool" / f"2026-{number}")
+        if not is_running:
+            consumer()
+        row = wait_until(lambda: queries.pending_event(f"e{number}"), timeout_s=20)  # noqa: B023
+        wait_until(lambda: queries.queue_stats()["done"] == number)  # noqa: B023
+        assert (row.session_id, row.project_dir) == ("s1", "/p")
     assert list((memory / "spool").iterdir()) == []
 
 
@@ -271,7 +274,7 @@ def test_a_poisoned_task_is_set_aside_without_blocking_others(memory: Path) -> N
     deaths = 0
     while True:
         consumer = subprocess.Popen(command, cwd=Path(__file__).parent / "support", stderr=subprocess.DEVNULL)
-        wait_until(lambda: consumer.poll() is not None or queries.queue_stats()["messages"] == 0)  # noqa: B023
+        wait_until(lambda: consumer.poll() is not None or is_worked_off())  # noqa: B023
         if consumer.poll() is None:
             break
         deaths += 1
@@ -309,7 +312,7 @@ def test_a_backlog_survives_consumers_killed_in_the_middle_of_a_batch(memory: Pa
         consumer.kill()
         consumer.wait()
     consumer = delivery_experiment.start_consumer()
-    wait_until(lambda: queries.queue_stats()["messages"] == 0)
+    wait_until(is_worked_off)
     end(consumer)
 
     titles = [row.title for row in models.Observation.select()]

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem_lite import keys
-from claude_mem_lite.capture import client
+from claude_mem_lite.capture import client, spool
+from claude_mem_lite.storage import queries
 
 ABOUT_KEY = f"{keys.about('', keys.NONE)}\n"
 STARTED = f"Services started.\n{ABOUT_KEY}"
@@ -85,3 +86,8 @@ def wait_until(condition: Callable[[], Any], *, timeout_s: float = 120) -> Any:
         assert time.monotonic() < deadline, "timed out"
         time.sleep(0.02)
     return value
+
+
+def is_worked_off() -> bool:
+    """Tell whether no event waits for the consumer, in the spool neither, where a busy machine may put it."""
+    return not spool.waiting() and queries.queue_stats()["messages"] == 0
