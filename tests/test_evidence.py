@@ -50,6 +50,7 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
     ("prompt", "rule"),
     [
         ("ok. the shelf test goes in first. always like that please", "the shelf test goes in first"),
+        ("Give me the exact command. Do that every time.", "Give me the exact command"),
         ("Erst der Test, dann der Umbau. Ab jetzt immer so", "Erst der Test, dann der Umbau"),
         ("un titre court, sans emoji. toujours comme ça", "un titre court, sans emoji"),
         ("título curto e em inglês. sempre assim", "título curto e em inglês"),
@@ -103,6 +104,12 @@ def test_what_says_how_things_are_done_is_a_candidate(wish: str) -> None:
     """Said once, in no form that binds, without a thing that lies before both."""
     assert [count for _, count in signs(wish)] == [CANDIDATE]
     assert signs(f"{wish}, like line 12 of this file") == []
+
+
+@pytest.mark.parametrize("told", CASES["descriptions"])
+def test_a_word_that_binds_elsewhere_makes_no_rule_of_a_description(told: str) -> None:
+    """Part of another word, of another language, beside what is, or said of the task: a candidate at most."""
+    assert ACTIVE not in [count for _, count in signs(told)]
 
 
 @pytest.mark.parametrize("told", CASES["nothing"])

@@ -27,7 +27,7 @@ _LANGUAGE = (
 FROM_NOW_ON = _any_of(
     f"(?:answer|reply|respond|talk|speak) (?:to me )?in {_LANGUAGE},antworte (?:mir )?(?:auf|in) {_LANGUAGE},"
     f"répond(?:s|ez)(?:-moi)? en {_LANGUAGE},responde(?:me)? en {_LANGUAGE},responda em {_LANGUAGE},rispondi(?:mi)? in {_LANGUAGE},"
-    "from now on,from here on,from this point on,from today,as of (?:now|today),going forward,henceforth,"
+    "from now on,from here on,from this point on,from today,as of (?:now|today),going forward,henceforth,moving forward,for future reference,"
     "as a (?:general )?rule,by convention,same for (?:every|each|all),(?:as|like) (?:we )?always,wie immer,comme toujours,como siempre,como sempre,"
     "come sempre,zoals altijd,jak zawsze,как всегда,ab jetzt,ab heute,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
     "désormais,dorénavant,à partir de maintenant,à partir d'aujourd'hui,à l'avenir,"
@@ -47,19 +47,19 @@ FROM_NOW_ON = _any_of(
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(
-    r"(?<!can\s)always(?! \w{2,}(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),(?<!to\s)remember(?! when| how| why| what),"
+    r"(?<!can\s)(?<!which\sis\s)(?<!(?:that|here)\sis\s)always(?! \w{2,}(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),(?<!to\s)remember(?! when| how| why| what),"
     r"(?<!for\s)ever(?=\W*$),(?:next time|(?:fürs|das) nächste mal|nächstes mal|la próxima vez|la prochaine fois|da próxima vez"
     r"|la prossima volta|volgende keer|następnym razem|в следующий раз)(?=\W*\w),"
-    "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,"
+    "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,(?:every|each) time(?=\\W*$),"
     r"jedes mal\W+wenn du,(?:à )?chaque fois que (?:tu|vous),cada vez que \w+s,(?:cada|toda) vez que você,ogni volta che \w+i,"
-    r"immer,niemals,nie(?!\s+\w*(?:j|ć|my|cie|rób)(?!\w)),stets,merk dir,denk (?:daran|dran),vergiss nicht,"
+    r"immer,niemals,nie(?=\s+(?:wieder|mehr|direkt|selbst|in|im|auf|an|am|mit|ohne|d(?:ie|er|as|en|em)|ein\w*|von|für|zu|\w*[äöüß]\w*|\w+en|(?-i:[A-ZÄÖÜ])\w+)(?!\w)),stets,merk dir,denk (?:daran|dran),vergiss nicht,"
     "toujours,jamais,n'oublie(?:z)? pas,souviens-toi,rappelle-toi,siempre,nunca,jamás,recuerda,no olvides,"
     r"sempre,mai(?=\s),jamais,lembre(?:-se)?,não (?:se )?esqueça,ricorda(?:ti)?,non dimenticare,altijd,nooit,onthoud,"
     "alltid,aldrig,altid,aldri,(?:nästa|næste|neste) gang,kom ihåg,husk,glöm inte,glem ikke,(?:varje|hver) gang du,aina,(?:ei|älä) koskaan,"
     "ensi kerralla,muista,vždy(?:cky)?,nikdy,příště,pamatuj,nezapomeň,завжди,ніколи,наступного разу,не забувай,"
     "întotdeauna,mereu,niciodată,data viitoare,nu uita,mindig,soha,legközelebb,ne felejtsd,πάντα,ποτέ,"
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,hep,asla,unutma",
-    "总是|總是|永远|永遠|始终|务必|切勿|绝不|千万|记住|記住|每次都|一律|毎回|常に|必ず|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
+    "总是|總是|永远|永遠|始终|务必|切勿|绝不|(?<![\\d数几一二三四五六七八九十两])千万(?![级条行次个元])|记住|記住|每次都|一律|毎回|(?<![\u4e00-\u9fff])常に|必ず(?!し)|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
 # What is always so and is no rule: "always the same error", "immer dieser Fehler".
 SAME = _any_of(
@@ -71,7 +71,7 @@ SAME = _any_of(
 # What it is that holds stands in the sentence before: "always like that", "from now on that is the rule".
 POINTS_BACK = _any_of("it,that,das,es,dies,c'est,è,é,to")
 LIKE_THAT = _any_of(
-    "(?:do (?:it|that|this) )?(?:like|this|that) (?:that|this|way),too,as well,the same(?: way)?,so(?! far),auch,genauso,"
+    "(?:do (?:it|that|this) )?(?:like|this|that) (?:that|this|way),do (?:it|that|this),too,as well,the same(?: way)?,so(?! far),auch,genauso,"
     "comme (?:ça|cela),pareil,aussi,así,igual,también,assim,igual,também,così,uguale,anche,zo,ook,tak(?: samo)?,też,так,тоже,böyle",
     "这样|這樣|同样|同樣|そう|同じ|このよう|그렇게|이렇게",
 )
@@ -112,7 +112,7 @@ OUGHT = _any_of(
 )
 # It holds in this project: said of a task as well.
 IN_PROJECT = _any_of(
-    r"(?:in|for|on) (?:this|our) (?:\w+ )?(?:project|repo|repository|code ?base|code|team|package|crate|app),(?:in|around) here,"
+    r"(?:in|for|on) (?:this|our) (?:\w+ )?(?:project|repo|repository|code ?base|code|team|package|crate|app),(?:in|around) here,in general,de (?:manière|façon) générale,en règle générale,(?:por|como) regla general,(?:via de|como) regra,in linea generale,bei uns,chez nous,bij ons,hos (?:oss|os),da noi,u n[aá]s,у нас,"
     "in (?:diesem|unserem) (?:projekt|repo|code),dans (?:ce|notre) (?:projet|dépôt|code),"
     "en (?:este|nuestro) (?:proyecto|repo),(?:neste|no nosso) (?:projeto|repo),in questo (?:progetto|repo),"
     "i (?:det här|vårt|dette|vores) (?:projektet?|prosjektet?|repot?),v tomto (?:projektu|repu),[ув] цьому про[єе]кті,"
@@ -128,9 +128,9 @@ EVERY = _any_of(
 )
 # There is to be no such thing somewhere: "no LINQ in what runs per frame".
 NONE_IN = re.compile(
-    r"^(?:no|keine?[nmrs]?|pas de|aucune?|nada de|ning[uú]na?|nenhuma?|niente|nessun[oa]?|geen|żadn\w+|inga?|inget|ingen|никаких)"
-    r"\s+(?:\S+\s+){1,5}?(?:in|inside|within|outside|under|from|anywhere|im|aus|unter|außerhalb|dans|hors|en|fuera|em|nas?|nos?|fora"
-    r"|nei|nel\w*|fuori|buiten|w|poza|i|utanför|в|вне)(?!\w)",
+    r"^(?:(?:no|keine?[nmrs]?|pas de|aucune?|nada de|ning[uú]na?|nenhuma?|niente|nessun[oa]?|geen)\s+(?:\S+\s+){1,5}?"
+    r"(?:in|inside|within|outside|under|from|anywhere|im|aus|unter|außerhalb|dans|hors|en|fuera|em|nas?|nos?|fora|nei|nel\w*|fuori|buiten)"
+    r"|(?:żadn\w+|inga?|inget|ingen|никаких)\s+(?:\S+\s+){1,5}?(?:w|poza|i|utanför|в|вне))(?!\w)",
     re.IGNORECASE,
 )
 # It was said before, as the user remembers.
@@ -146,14 +146,14 @@ SAID_BEFORE = _any_of(
 )
 # It was meant so.
 ON_PURPOSE = _any_of(
-    "on purpose,intentional(?:ly)?,deliberate(?:ly)?,by design,absichtlich,mit absicht,bewusst,exprès,volontairement,"
+    "on purpose,intentionally,deliberate(?:ly)?,by design,absichtlich,mit absicht,bewusst,exprès,volontairement,"
     "a propósito,adrede,de propósito,apposta,di proposito,expres,opzettelijk,celowo,specjalnie,намеренно,специально,"
     "kasıtlı,bilerek",
     "故意|特意|有意|わざと|意図的|일부러|의도적",
 )
 # It contradicts what was just done or said.
 DENIES = _any_of(
-    r"(?:no|nope|nein|non|não|nee|nie|нет|hayır|nej|nei|ei|ne|ні)(?=\s*(?:[.:!;\x2c\uff0c\u3001]|[–—-]\s|$)|\s+(?:i|we|you|the)\b),wrong,incorrect,not quite,"
+    r"(?:no|nope|nein|non|não|nee|nie|нет|hayır|nej|nei|ei|ne|ні)(?=\s*(?:[.:!;\x2c\uff0c\u3001]|[–—-]\s|$)|\s+(?:i(?! (?:wanted|meant|mean|was|asked)\b)|we|you|the)\b),wrong,incorrect,not quite,"
     "(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|correct|true|what)),"
     "falsch,das (?:ist falsch|stimmt nicht),c'est faux,ce n'est pas ça,eso no,incorrecto,"
     "(?:está )?errado,sbagliato,non è corretto,fout,dat klopt niet,źle,неверно,неправильно,yanlış",

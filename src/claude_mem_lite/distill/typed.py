@@ -110,7 +110,9 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _BREAK = re.compile(
-    rf"[.!?]+(?!{ORDINAL})" + r"(?=[\"')\]]{0,3}(?:\s|\Z))|[\u3002\uff01\uff1f\uff1b]|;(?=\s|\Z)|[()\"`“”]"
+    # "git add . from now on" goes on
+    rf"(?!(?<=\s)\.\s+[a-z])[.!?]+(?!{ORDINAL})"
+    r"(?=[\"')\]]{0,3}(?:\s|\Z))|[\u3002\uff01\uff1f\uff1b]|;(?=\s|\Z)|[()\"`“”]"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|z\.b|bzw)|\b[A-Za-z])\.$", re.IGNORECASE

@@ -49,10 +49,11 @@ _ADDRESS = re.compile(r"https?:|\w@\w|\w\((?!\))")
 _REPORT = re.compile(
     rf"[!-\u04ff]+(?: [!-\u04ff]+)?$|[{SIGNS}\W]{{1,7}}$|[^\w`]|.*\b(?:fail\w*|\w+ing)$|.*[{{}}]"
 )
-# Names of code, files and products.
-_NAME = re.compile(
-    r"`[^`\n]+`|[\w.-]*/[\w./-]+|\w+\.[a-z]{1,4}\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z0-9]+[A-Z]\w*|\b\w+[_-]\w[\w-]*"
+# Names of code, files and products; "end-to-end" may be one.
+_CODE = re.compile(
+    r"`[^`\n]+`|[\w.-]*/[\w./-]+|\w+\.[a-z]{1,4}\b|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z0-9]+[A-Z]\w*|\b\w+_\w[\w-]*"
 )
+_NAME = re.compile(rf"{_CODE.pattern}|\b\w+-\w[\w-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
 def _is_of_all(content: str) -> bool:
     """Tell whether a clause speaks of all of a kind and names code, or says where there is to be no such."""
     return any(
-        phrases.NONE_IN.match(each) or (phrases.EVERY.match(each) and _NAME.search(content))
+        phrases.NONE_IN.match(each) or (phrases.EVERY.match(each) and _CODE.search(content))
         for each in _CLAUSE.split(content)
     )
 
@@ -218,7 +219,8 @@ def _first_words(content: str) -> Iterator[int]:
 
 
 def _is_ours(content: str) -> bool:
-    return phrases.OURS.search(content) is not None or phrases.ON_PURPOSE.search(content) is not None
+    is_reason = phrases.ON_PURPOSE.search(content) is not None and not phrases.DEED.match(content)
+    return is_reason or phrases.OURS.search(content) is not None
 
 
 def _is_for_once(content: str) -> bool:
