@@ -44,6 +44,7 @@ _ONE_THING = re.compile(
     r"|https?:|\w@\w|\w\((?!\))",
     re.IGNORECASE,
 )
+_PLEASE = re.compile(r"\b(?:please|pls|plz|bitte|por favor|per favore|s'il te plaît)\s+", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?:|\w@\w|\w\((?!\))")
 # Too little to say how, a line of an output, or what fails.
 _REPORT = re.compile(
@@ -137,7 +138,7 @@ def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
 def _is_plain(content: str) -> bool:
     """Tell whether a few words may say how things are done, in no form that shows it: "lint with ruff"."""
     rest = phrases.IN_PROJECT.sub("", content)
-    if any(each.match(rest) for each in (phrases.DEED, phrases.TOLD_OF)) or is_question(rest):
+    if phrases.TOLD_OF.match(rest) or _is_deed(rest) or is_question(rest):
         return False
     if (_REPORT.match(rest) and not phrases.HOW.search(rest)) or (
         phrases.THE.match(rest) and phrases.NOT.search(rest)
@@ -146,10 +147,15 @@ def _is_plain(content: str) -> bool:
     return is_short(rest, _MOST_PLAIN) and _is_general(rest, 1)
 
 
+def _is_deed(content: str) -> bool:
+    """Tell whether a sentence asks for one thing to be done: "fix the build", "ci failed please fix"."""
+    return any(map(phrases.DEED.match, _PLEASE.split(content)))
+
+
 def _has_plain_part(content: str) -> bool:
     """Tell whether a sentence, or a clause of it, may say how things are done in no form that shows it."""
     parts = _CLAUSE.split(content)
-    is_task = phrases.DEED.match(content) or phrases.HEDGES.match(content) or any(map(is_question, parts))
+    is_task = _is_deed(content) or phrases.HEDGES.match(content) or any(map(is_question, parts))
     is_one = phrases.POINTS.search(content) or _ADDRESS.search(content)
     if is_task or is_one:
         return _is_plain(content)
