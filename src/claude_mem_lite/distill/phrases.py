@@ -47,7 +47,7 @@ FROM_NOW_ON = _any_of(
 )
 # The same where it stands among the first words; later in a sentence one sign among others.
 ALWAYS = _any_of(
-    r"(?<!can\s)(?<!which\sis\s)(?<!(?:that|here)\sis\s)always(?! \w{2,}(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),(?<!to\s)remember(?! when| how| why| what),"
+    r"(?<!\w:\s)(?<!can\s)(?<!which\sis\s)(?<!(?:that|here)\sis\s)always(?! \w{2,}(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),(?<!to\s)remember(?! when| how| why| what),"
     r"(?<!for\s)ever(?=\W*$),(?:next time|(?:fürs|das) nächste mal|nächstes mal|la próxima vez|la prochaine fois|da próxima vez"
     r"|la prossima volta|volgende keer|następnym razem|в следующий раз)(?=\W*\w),"
     "don't forget,do not forget,keep in mind,bear in mind,(?:whenever|every time|each time) you,(?:every|each) time(?=\\W*$),"
@@ -86,7 +86,7 @@ THE = _any_of("the", start=r"^")
 _WE = r"(?:^|[,:;(.–—-]\s*|that's why\s+|because\s+)(?:(?:and|but|so|yes|no|now|here|hier|ici|aquí|aqui|(?:in|for)\s+(?:this|our)\s+(?:project|repo\w*|code\s?base|team))\W+)?"
 # How those who work here do things.
 OURS = _any_of(
-    "we (?:do not|don't|never|always|only|all|use|want|prefer|keep|avoid|no longer),"
+    "we (?:do not|don't|never|always|only|all|use|prefer|keep|avoid|no longer),"
     "(?:our|this|the) (?:team|project|repo|repository|convention|policy|house style) (?:is|does|doesn't|uses"
     "|never|always|wants|prefers),"
     r"wir (?:\w+ )?(?:nutzen|verwenden|benutzen|wollen|möchten|haben keine?n?|machen kein\w*|nie),"
@@ -103,7 +103,7 @@ OURS = _any_of(
 )
 # How they think that things ought to be done, or do not want them: as often a task.
 OUGHT = _any_of(
-    "we (?:should|must|need to|have to),wir (?:sollten|müssen|brauchen),nous devons,on doit,(?:debemos|tenemos que),"
+    "we (?:should|must|need to|have to|want),wir (?:sollten|müssen|brauchen),nous devons,on doit,(?:debemos|tenemos que),"
     "i (?:don't|dont|do not) want,ich (?:will|möchte) (?:nicht|keine?n?),je ne veux (?:pas|plus),no quiero,não quero,non voglio,ik wil (?:niet|geen),"
     "nie chcę,jag vill inte,jeg vil ikke,я не (?:хочу|хотів),"
     "(?:devemos|precisamos|temos que),dobbiamo,(?:wij|we) moeten,musimy,powinniśmy,мы должны,нам нужно,gerekiyor",
@@ -112,7 +112,7 @@ OUGHT = _any_of(
 )
 # It holds in this project: said of a task as well.
 IN_PROJECT = _any_of(
-    r"(?:in|for|on) (?:this|our) (?:\w+ )?(?:project|repo|repository|code ?base|code|team|package|crate|app),(?:in|around) here,in general,de (?:manière|façon) générale,en règle générale,(?:por|como) regla general,(?:via de|como) regra,in linea generale,bei uns,chez nous,bij ons,hos (?:oss|os),da noi,u n[aá]s,у нас,"
+    r"(?:in|for|on) (?:this|our) (?:\w+ )?(?:project|repo|repository|code\s?base|code|team|package|crate|app),(?:in|around) here,in general,de (?:manière|façon) générale,en règle générale,(?:por|como) regla general,(?:via de|como) regra,in linea generale,bei uns,chez nous,bij ons,hos (?:oss|os),da noi,u n[aá]s,у нас,"
     "in (?:diesem|unserem) (?:projekt|repo|code),dans (?:ce|notre) (?:projet|dépôt|code),"
     "en (?:este|nuestro) (?:proyecto|repo),(?:neste|no nosso) (?:projeto|repo),in questo (?:progetto|repo),"
     "i (?:det här|vårt|dette|vores) (?:projektet?|prosjektet?|repot?),v tomto (?:projektu|repu),[ув] цьому про[єе]кті,"
@@ -164,14 +164,14 @@ DENIES = _any_of(
 )
 _INSTEAD = (
     "instead of,rather than,statt,anstatt,anstelle von,au lieu de,plutôt que,en vez de,en lugar de,em vez de,"
-    "ao invés de,invece di,in plaats van,zamiast,вместо,yerine,i ?stället för,i stedet for,místo,замість"
+    "ao invés de,invece di,in plaats van,zamiast,вместо,yerine,i\\s?stället för,i stedet for,místo,замість"
 )
 _INSTEAD_UNSPACED = "而不是|代替|代わりに|대신"
 # What follows (in some languages: precedes) is left for what the rest speaks of.
 INSTEAD = _any_of(_INSTEAD, _INSTEAD_UNSPACED)
 # Something else held until now.
 GIVES_UP = _any_of(
-    r"no longer(?! than),not any ?more,any ?more,no more(?! than),(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
+    r"no longer(?! than),any\s?more,no more(?! than),(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
     r"(?:dropped|ditched|abandoned|retired|got rid of|stopped using),"
     r"(?:go|goes|going|went) back to,chang\w+ (?:my|our) minds?,(?:forget|scratch) (?:what|that|the),replaced? by,"
     r"(?:is|are) (?:\w+ )?now(?! \w+ing),(?:is|are) (?:out|over|dead|gone|deprecated)(?! of),"
@@ -280,7 +280,7 @@ POINTS = _any_of(
 # Who speaks is not sure, or proposes something.
 HEDGES = _any_of(
     "let's,lets,lass uns,allons-y,vamos a,facciamo,laten we,chodźmy,давай\\w*,hadi,"
-    "maybe,perhaps,in theory,ideally,basically,consider,we (?:could|can|might),if i,like,unlike,however,i'd,i would,i (?:think|guess|believe|suppose|wonder|feel|would have thought|doubt),not sure,what if,if we,"
+    "maybe,perhaps,seems,looks like,in theory,ideally,basically,consider,we (?:could|can|might),if i,like,unlike,however,i'd,i would,i (?:think|guess|believe|suppose|wonder|feel|would have thought|doubt),not sure,what if,if we,"
     "suppose,imagine,vielleicht,ich glaube,ich denke,peut-être,je pense,quizás,tal vez,creo que,talvez,acho que,"
     "kanske,kanskje,måske,možná,можливо,ehkä,forse,penso che,misschien,ik denk,może,myślę,может,думаю,belki",
     r"^.*\bmight\b|也许|可能|我觉得|たぶん|かもしれ|と思う|아마",

@@ -210,13 +210,15 @@ def _is_said_again(content: str) -> bool:
 
 
 def _edges(content: str) -> Iterator[int]:
-    """Yield where the first words of further clauses stand, and the last ones of all but the last clause."""
+    """Yield where the first words of further clauses stand, and the last ones; not who tells of somebody."""
     start = 0
     for edge in _CLAUSE.finditer(content):
         yield max(start, content.rfind(" ", start, edge.start()) + 1)
         start = edge.end()
         if not phrases.TOLD_OF.match(content[start:]):
             yield start
+    if not phrases.TOLD_OF.match(content[start:]):
+        yield max(start, content.rfind(" ") + 1)
 
 
 def _first_words(content: str) -> Iterator[int]:
