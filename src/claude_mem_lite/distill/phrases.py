@@ -233,6 +233,12 @@ DEED = _any_of(
     "(?:请|帮我|给我|把)|谢谢|謝謝|ありがとう|감사|고마",
     start=r"^",
 )
+# It is to be done once more.
+AGAIN = _any_of(
+    r"again,once more,nochmals?,noch einmal,encore une fois,de nouveau,de nuevo,otra vez,de novo,outra vez,di nuovo,ancora una volta,opnieuw,"
+    "nog een keer,jeszcze raz,znowu,igen,en gång till,znovu,ещ[её] раз,снова,ще раз,tekrar",
+    "再(?:一次|试|跑|看|来)|もう一度|もう一回|다시",
+)
 # It forbids; of two texts on one matter the one says so and the other does not.
 NOT = _any_of(
     _INSTEAD

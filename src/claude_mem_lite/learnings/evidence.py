@@ -138,7 +138,7 @@ def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
 def _is_plain(content: str) -> bool:
     """Tell whether a few words may say how things are done, in no form that shows it: "lint with ruff"."""
     rest = phrases.IN_PROJECT.sub("", content)
-    if phrases.TOLD_OF.match(rest) or _is_deed(rest) or is_question(rest):
+    if phrases.TOLD_OF.match(rest) or _is_deed(rest) or is_question(rest) or phrases.AGAIN.search(rest):
         return False
     if (_REPORT.match(rest) and not phrases.HOW.search(rest)) or (
         phrases.THE.match(rest) and phrases.NOT.search(rest)
