@@ -6,9 +6,8 @@ The columns are made by `migrations` and `inbox`; a test holds the models to the
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from peewee import (
@@ -26,7 +25,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.clients import CLAUDE_CODE
 from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.storage.migrations import is_outdated, migrate
-from claude_mem_lite.storage.rows import Table
+from claude_mem_lite.storage.rows import Json, Table
 
 memory_database = SqliteDatabase(None, lock_type="IMMEDIATE")
 queue_database = SqliteDatabase(None)
@@ -72,16 +71,6 @@ def close_databases() -> None:
             database.close()
 
 
-class _Json(TextField):
-    """A list or an object as JSON text; peewee's own field refuses SQLite before 3.38 (Ubuntu 22.04)."""
-
-    def db_value(self, value: Any) -> str:
-        return json.dumps(value, ensure_ascii=False)
-
-    def python_value(self, value: str) -> Any:
-        return json.loads(value)
-
-
 _TABLES = {
     "Session": "sessions", "Observation": "observations", "FunctionMapEntry": "function_map",
     "FunctionChange": "function_changes", "SourceFile": "source_files", "CallEdge": "call_graph",
@@ -117,8 +106,8 @@ class Session(_Table):
     summary = TextField(null=True)
     summarized_pk = IntegerField(default=0)
     observation_count = IntegerField(default=0)
-    key_files = _Json(default=list)
-    key_decisions = _Json(default=list)
+    key_files = Json(default=list)
+    key_decisions = Json(default=list)
     written_by = TextField(default="local")
     prompt_version = TextField(null=True)
     retold = TextField(null=True)
@@ -130,7 +119,7 @@ class Session(_Table):
     embedding_status = TextField(default="pending")
     learned_pk = IntegerField(default=0)
     extracted_pk = IntegerField(default=0)
-    state = _Json(default=dict)
+    state = Json(default=dict)
 
 
 class Observation(_Table):
@@ -148,8 +137,8 @@ class Observation(_Table):
     title = TextField()
     summary = TextField()
     detail = TextField(null=True)
-    files_touched = _Json(default=list)
-    functions_changed = _Json(default=list)
+    files_touched = Json(default=list)
+    functions_changed = Json(default=list)
     tokens_raw = IntegerField(default=0)
     tokens_compressed = IntegerField(default=0)
     created_at = TextField()
@@ -176,7 +165,7 @@ class FunctionMapEntry(_Table):
     signature = TextField()
     docstring = TextField(null=True)
     body_hash = TextField()
-    decorators = _Json(default=list)
+    decorators = Json(default=list)
     change_type = TextField(default="new")
     updated_at = TextField()
     line = IntegerField(default=0)
@@ -251,15 +240,15 @@ class Learning(_Table):
     content = TextField()
     confidence = FloatField(default=0.5)
     times_seen = IntegerField(default=1)
-    source_sessions = _Json(default=list)
-    observations = _Json(default=list)
-    code = _Json(default=list)
+    source_sessions = Json(default=list)
+    observations = Json(default=list)
+    code = Json(default=list)
     is_manual = BooleanField(default=False)
     is_active = BooleanField(default=True)
-    quarantine = _Json(default=list)
+    quarantine = Json(default=list)
     superseded_by = TextField(null=True)
     stale = TextField(default="")
-    kin = _Json(default=list)
+    kin = Json(default=list)
     guard = TextField(default="")
     created_at = TextField()
     updated_at = TextField()
@@ -273,7 +262,7 @@ class LogEntry(_Table):
     id = TextField(unique=True)
     session_id = TextField(null=True)
     event_type = TextField()
-    data = _Json(default=dict)
+    data = Json(default=dict)
     duration_ms = IntegerField(null=True)
     tokens_in = IntegerField(null=True)
     tokens_out = IntegerField(null=True)
@@ -334,7 +323,7 @@ class State(_Table):
     """One fact that the processes share, as JSON under its name."""
 
     name = TextField(primary_key=True)
-    value = _Json()
+    value = Json()
 
 
 class PendingEvent(_Table):
@@ -347,7 +336,7 @@ class PendingEvent(_Table):
     tool_name = TextField()
     project_dir = TextField()
     raw_output = TextField()
-    files_touched = _Json()
+    files_touched = Json()
     priority = TextField()
     status = TextField()
     attempts = IntegerField()
