@@ -6,8 +6,8 @@ import warnings
 import pytest
 from support import cases
 
-from claude_mem_lite.codemap.diff import Change, diff
 from claude_mem_lite.codemap.extract import extract
+from claude_mem_lite.codemap.languages import Change, diff
 
 CASES = cases.load("codemap/extract")
 

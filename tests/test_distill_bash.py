@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support import cases, events
 
-from claude_mem_lite.codemap.diff import Change
+from claude_mem_lite.codemap.languages import Change
 from claude_mem_lite.distill.local import failures, observe
 from claude_mem_lite.distill.local.runners import TestRun, test_run
 from claude_mem_lite.distill.local.shell import changed_files, is_lookup, on_one_line, steps

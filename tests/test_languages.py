@@ -11,7 +11,7 @@ import pytest
 from support import cases
 
 from claude_mem_lite.codemap import languages
-from claude_mem_lite.codemap.diff import Change, diff
+from claude_mem_lite.codemap.languages import Change, diff
 
 DEFINITIONS = cases.load("languages/definitions")
 HASHES = cases.load("languages/hashes")["case"]

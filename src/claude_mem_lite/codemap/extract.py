@@ -1,6 +1,6 @@
 """Find what a Python source defines: its functions, methods and classes.
 
-Pure functions over text; which of them changed is `diff`'s business. The fingerprint of syntax and
+Pure functions over text; which of them changed `languages.diff` tells. The fingerprint of syntax and
 the source of signatures take a fifth of the time of `ast.dump` and `ast.unparse`.
 """
 

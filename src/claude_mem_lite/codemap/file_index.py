@@ -17,8 +17,8 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.codemap.calls import facts
-from claude_mem_lite.codemap.diff import Change
 from claude_mem_lite.codemap.extract import MAX_FUNCTIONS, Function
+from claude_mem_lite.codemap.languages import Change
 from claude_mem_lite.codemap.masking import masked
 from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
 from claude_mem_lite.codemap.valueflow import terms

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from claude_mem_lite.codemap.diff import Change
+    from claude_mem_lite.codemap.languages import Change
 
 SUMMARY_CHARS = 1_500
 OBSERVATION_CHARS = 2_000  # about 500 tokens

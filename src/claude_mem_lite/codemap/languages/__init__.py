@@ -1,8 +1,9 @@
-"""Know the languages that are mapped: which file is whose, its syntax tree, and what it defines.
+"""Know the languages that are mapped: which file is whose, what it defines, and what changed in that.
 
 `of(path)` is the language of a file, None where none is known or its grammar is not installed. Each has a
 `name`, its `suffixes`, the `extra` of this package that installs its grammar ("" where it always is) and
-`has_calls` (whether callers and callees are looked for). `extract` returns `Function` rows.
+`has_calls` (whether callers and callees are looked for). `extract` returns `Function` rows, `diff` compares
+those of two versions of a source.
 
 Python is parsed by `ast`. All others are a `TreeLanguage` with a `Syntax`, a table of what their grammar
 calls things, and at most one function `named` for what a table can't say. Their `parse(source)` returns
@@ -36,6 +37,8 @@ from claude_mem_lite.codemap.languages.rust import RUST
 from claude_mem_lite.codemap.languages.swift import SWIFT
 from claude_mem_lite.codemap.languages.tree import TreeLanguage
 
+ALL = 1_000_000  # definitions, for a `limit`
+
 
 @dataclass(frozen=True, slots=True)
 class Python:
@@ -46,6 +49,15 @@ class Python:
     extra: str = ""
     has_calls: bool = True
     is_installed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One function, method or type that is "new", "modified" or "deleted"."""
+
+    qualified_name: str
+    kind: str
+    change_type: str
 
 
 Language = Python | TreeLanguage
@@ -82,6 +94,36 @@ def _extract_by_tree(suffix: str, source: str, limit: int) -> tuple[Function, ..
     language = _BY_SUFFIX[suffix]
     parsed = language.readable(source) if isinstance(language, TreeLanguage) else None
     return rows.describe(parsed, walk.definitions(parsed), limit=limit) if parsed is not None else ()
+
+
+def diff(before: str | None, after: str | None, *, path: str = "source.py") -> tuple[Change, ...]:
+    """Return what was added, changed and removed, by line (a removed one by its old line).
+
+    None is a file that does not exist. `path` tells the language. Empty where either side cannot be parsed.
+    """
+    try:
+        old, new = (
+            {each.qualified_name: each for each in extract(path, source or "", limit=ALL)}
+            for source in (before, after)
+        )
+    except SyntaxError:
+        return ()
+    # What one side may define where it is not understood neither came nor went.
+    unclear = unsure(path, after or "", old.keys() - new.keys())
+    unclear |= unsure(path, before or "", new.keys() - old.keys())
+    old_alone, new_alone = (
+        {name for name in one.keys() - other.keys() if name.rpartition(".")[2] not in unclear}
+        for one, other in ((old, new), (new, old))
+    )
+    changes = [
+        (each.line, Change(name, each.kind, "deleted")) for name, each in old.items() if name in old_alone
+    ]
+    for name, each in new.items():
+        if name in new_alone:
+            changes.append((each.line, Change(name, each.kind, "new")))
+        elif name in old and old[name].body_hash != each.body_hash:
+            changes.append((each.line, Change(name, each.kind, "modified")))
+    return tuple(change for _, change in sorted(changes, key=lambda pair: pair[0]))
 
 
 def unsure(path: str, source: str, names: Iterable[str]) -> set[str]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from claude_mem_lite.codemap import languages
-from claude_mem_lite.codemap.diff import Change, diff
+from claude_mem_lite.codemap.languages import Change, diff
 from claude_mem_lite.codemap.sources import PYTHON
 from claude_mem_lite.distill.local import fields, hunks, versions
 from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique

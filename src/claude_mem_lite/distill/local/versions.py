@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from claude_mem_lite.codemap import languages
-from claude_mem_lite.codemap.diff import Change, diff
 from claude_mem_lite.codemap.extract import Function
+from claude_mem_lite.codemap.languages import Change, diff
 from claude_mem_lite.distill.local import fields, hunks
 from claude_mem_lite.distill.local.hunks import Hunk
 from claude_mem_lite.distill.observation import Capture
@@ -18,7 +18,6 @@ from claude_mem_lite.quoting import named
 from claude_mem_lite.repository import PROSE
 from claude_mem_lite.text import one_line
 
-_ALL = 1_000_000  # definitions
 _PLAIN_SUFFIXES = frozenset({
     ".md", ".rst", ".txt", ".adoc", ".toml", ".yaml", ".yml", ".json", ".jsonc", ".ini", ".cfg",
     ".conf", ".env", ".csv", ".xml", ".html", ".lock", ".properties",
@@ -153,7 +152,7 @@ def docstrings(edit: Edit) -> dict[str, str]:
 
 def _functions(path: str, source: str | None) -> tuple[Function, ...]:
     try:
-        return languages.extract(path, source or "", limit=_ALL)
+        return languages.extract(path, source or "", limit=languages.ALL)
     except SyntaxError:
         return ()
 
