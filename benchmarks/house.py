@@ -42,7 +42,7 @@ from claude_mem_lite import config
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import answers
 from claude_mem_lite.context.shown import Shown
-from claude_mem_lite.distill.local import versions
+from claude_mem_lite.distill.local import edits
 from claude_mem_lite.distill.record import record_event, summarize_session
 from claude_mem_lite.hooks import event as hook
 from claude_mem_lite.hooks import post_tool_use
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
 
 PACKAGE = os.path.dirname(os.path.abspath(claude_mem_lite.__file__))
-REPEATED = {versions.edit_of.__code__: "edit", ast.parse.__code__: "ast"}
+REPEATED = {edits.edit_of.__code__: "edit", ast.parse.__code__: "ast"}
 STARTS_PROGRAM = ("__main__", "tasks.consumer")  # modules that do something when they are imported
 
 

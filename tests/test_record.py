@@ -14,7 +14,7 @@ from support.hooks import edit, read
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill import record
-from claude_mem_lite.distill.local import versions
+from claude_mem_lite.distill.local import edits
 from claude_mem_lite.storage import models, queries
 
 
@@ -59,8 +59,8 @@ def test_an_edit_is_read_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> 
         )
 
     count(record, "capture_of")
-    count(versions, "_replaced")
-    count(versions, "diff")
+    count(edits, "_replaced")
+    count(edits, "diff")
     event_id = append(edit("/p/a.py"))
 
     work(event_id)

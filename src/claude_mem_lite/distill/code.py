@@ -9,7 +9,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import file_index, languages
 from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.distill.local import fields, shell
-from claude_mem_lite.distill.local.versions import Edit
+from claude_mem_lite.distill.local.edits import Edit
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import relative
 

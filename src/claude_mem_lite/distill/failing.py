@@ -30,7 +30,7 @@ from claude_mem_lite.distill.calls import (
     without_numbers,
     words_of,
 )  # fmt: skip
-from claude_mem_lite.distill.local import bash, fields, runners, shell, versions
+from claude_mem_lite.distill.local import bash, edits, fields, runners, shell
 from claude_mem_lite.distill.local.failures import below, exit_code, first_problem, is_error, last_line
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.retired import code_names
@@ -145,7 +145,7 @@ class _Call:
         self.command = one_line(self.whole, COMMAND_CHARS)
         self.only_looks = only_looks(self.command)
         self.words = words_of(capture)
-        edit = versions.edit_of(capture)
+        edit = edits.edit_of(capture)
         self.added = edit.added if edit else ()
         self.programs = {step.program for step in steps_of(capture)}
         self.has_edited = has_worked and (

@@ -17,7 +17,7 @@ from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.distill import code, echoes, local
 from claude_mem_lite.distill.local import compaction
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
-from claude_mem_lite.distill.local.versions import Edit, edit_of
+from claude_mem_lite.distill.local.edits import Edit, edit_of
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.retired import taken_out
 from claude_mem_lite.distill.standing import standing

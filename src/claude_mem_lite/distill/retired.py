@@ -14,8 +14,8 @@ from typing import Any
 
 from claude_mem_lite.capture.simple_commands import Command
 from claude_mem_lite.distill.local import fields, shell
+from claude_mem_lite.distill.local.edits import Edit
 from claude_mem_lite.distill.local.hunks import defined
-from claude_mem_lite.distill.local.versions import Edit
 from claude_mem_lite.distill.observation import Capture
 
 _TOKEN = re.compile(r"(?:\b\d+_)?[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")

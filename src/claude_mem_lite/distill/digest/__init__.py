@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from claude_mem_lite.distill.digest import selection
 from claude_mem_lite.distill.digest.selection import Part, assemble, outline, shorten
-from claude_mem_lite.distill.local import bash, evidence, failures, fields, reading, unknown, versions
+from claude_mem_lite.distill.local import bash, edits, evidence, failures, fields, reading, unknown
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import clean, count, relative
 
@@ -47,8 +47,8 @@ def digest(capture: Capture, *, limit: int = DIGEST_CHARS) -> str:
 def _edit(capture: Capture) -> Told:
     path = fields.path(capture, "file_path")
     arguments = fields.value(capture.payload, "tool_input")
-    edits = fields.items(arguments, "edits") or [arguments]
-    pairs = [(fields.text(each, "old_string"), fields.text(each, "new_string")) for each in edits]
+    replacements = fields.items(arguments, "edits") or [arguments]
+    pairs = [(fields.text(each, "old_string"), fields.text(each, "new_string")) for each in replacements]
     everywhere = ", all occurrences" if fields.value(arguments, "replace_all") is True else ""
     changes = _response_patch(fields.value(capture.payload, "tool_response")) or _strings_patch(pairs)
     return f"{_name(capture.tool_name)} {path}{everywhere}", [_patch(path, changes)]
@@ -204,11 +204,11 @@ def _printed(text: str) -> Part:
 
 
 def _content(path: str, text: str) -> Part:
-    return selection.prose(text) if versions.is_plain(path) else selection.code(text)
+    return selection.prose(text) if edits.is_plain(path) else selection.code(text)
 
 
 def _patch(path: str, text: str) -> Part:
-    return selection.patch(text, is_plain=versions.is_plain(path))
+    return selection.patch(text, is_plain=edits.is_plain(path))
 
 
 def _response_patch(response: object) -> str:
@@ -250,7 +250,7 @@ def _compared(old: str, new: str) -> list[str]:
     before, after = old.splitlines(), new.splitlines()
     if len(before) * len(after) <= _COMPARED:
         return list(difflib.unified_diff(before, after, n=_CONTEXT_LINES, lineterm=""))[2:]
-    added, removed = versions.changed_lines(old, new)
+    added, removed = edits.changed_lines(old, new)
     head = f"@@ -{len(removed)} lines +{len(added)} lines @@"
     return [head, *(f"-{line}" for line in removed), *(f"+{line}" for line in added)]
 
