@@ -38,7 +38,7 @@ import surroundings
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.redaction.events import scrub
-from claude_mem_lite.redaction.ignored import IGNORED_FILES
+from claude_mem_lite.redaction.vocabulary import IGNORED_FILES
 from claude_mem_lite.services import install
 
 if TYPE_CHECKING:

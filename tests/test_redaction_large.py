@@ -13,9 +13,8 @@ import pytest
 from support.made_up_secrets import event
 
 from claude_mem_lite.redaction.events import redact, scrub
-from claude_mem_lite.redaction.ignored import IGNORED_FILES, IgnoredFiles
 from claude_mem_lite.redaction.marks import MARKS_IN_RUNS, find_marks, likely_marks
-from claude_mem_lite.redaction.vocabulary import Looks
+from claude_mem_lite.redaction.vocabulary import IGNORED_FILES, IgnoredFiles, Looks
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 

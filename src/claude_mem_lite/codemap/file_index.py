@@ -23,7 +23,7 @@ from claude_mem_lite.codemap.masking import masked
 from claude_mem_lite.codemap.project import FileMap, no_collection, scan_source
 from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.redaction.events import redact
-from claude_mem_lite.redaction.ignored import IGNORED_FILES, ignored_name
+from claude_mem_lite.redaction.vocabulary import IGNORED_FILES, ignored_name
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage.models import FunctionMapEntry, memory_database
 

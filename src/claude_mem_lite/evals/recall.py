@@ -25,7 +25,7 @@ from claude_mem_lite.evals.own_files import lines_of, read, strings
 from claude_mem_lite.evals.temporary import searcher, temporary_memory
 from claude_mem_lite.learnings import evolve, session
 from claude_mem_lite.redaction.events import scrub
-from claude_mem_lite.redaction.ignored import IGNORED_FILES
+from claude_mem_lite.redaction.vocabulary import IGNORED_FILES
 from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import queries

@@ -1,13 +1,12 @@
 """Take `<private>` passages out of an event, and the contents of ignored files out of its tool calls.
 
-Which files those are is told by `ignored`. Only an event with something to take out loads this module.
+Which files those are is told by `IgnoredFiles`. Only an event with something to take out loads this module.
 """
 
 from __future__ import annotations
 
 import re
 
-from claude_mem_lite.redaction.ignored import PATH_FIELDS
 from claude_mem_lite.redaction.strings import change_strings
 from claude_mem_lite.redaction.vocabulary import EDGE
 
@@ -15,12 +14,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from claude_mem_lite.redaction.ignored import IgnoredFiles
     from claude_mem_lite.redaction.strings import Change
+    from claude_mem_lite.redaction.vocabulary import IgnoredFiles
 
+_PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "paths", "filename", "uri", "glob")
 # Strings of a call on an ignored file that tell of the call, not of the file.
 _CALL_FIELDS = frozenset({
-    *PATH_FIELDS, "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
+    *_PATH_FIELDS, "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
     "cell_id", "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId",
     "returnCodeInterpretation", "command", "description", None,  # None: the keys themselves
 })  # fmt: skip
@@ -105,7 +105,7 @@ def without_ignored(call: dict[str, Any], ignored: IgnoredFiles) -> dict[str, An
 
 def _paths(given: dict[str, Any]) -> str:
     """Return the paths that the input of a call names, in one text."""
-    named = [given.get(name) or "" for name in PATH_FIELDS]
+    named = [given.get(name) or "" for name in _PATH_FIELDS]
     return " ".join(str(path) for some in named for path in (some if isinstance(some, list) else [some]))
 
 

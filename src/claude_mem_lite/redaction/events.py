@@ -6,8 +6,7 @@ it is needed.
 
 from __future__ import annotations
 
-from claude_mem_lite.redaction.ignored import IGNORED_FILES, IgnoredFiles
-from claude_mem_lite.redaction.vocabulary import Looks, TooMuchError
+from claude_mem_lite.redaction.vocabulary import IGNORED_FILES, IgnoredFiles, Looks, TooMuchError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,11 +48,11 @@ def scrub(
     Raises: ValueError when an event that has to be read is no JSON object, or is nested too deep.
     """
     try:
-        return _in_time(within_s, lambda: _scrub(event, max_chars, ignored, Looks(_MOST_LOOKS)))
+        return _in_time(within_s, lambda: _scrub(event, max_chars, ignored, _MOST_LOOKS))
     except (TooMuchError, OutOfTimeError):
         from claude_mem_lite.redaction.strings import loads, without_long
 
-        return _scrub(without_long(loads(event)), max_chars, ignored, Looks())
+        return _scrub(without_long(loads(event)), max_chars, ignored, float("inf"))
     except RecursionError:
         raise ValueError("a hook event nested too deep to be read") from None
 
@@ -77,7 +76,7 @@ def _in_time(seconds: float | None, work: Callable[[], str]) -> str:
         signal.signal(signal.SIGALRM, before)
 
 
-def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], looks: Looks) -> str:
+def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], most_looks: float) -> str:
     marks = None
     if len(event) <= max_chars:
         from claude_mem_lite.redaction.marks import find_marks
@@ -90,6 +89,7 @@ def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], looks: Looks) -
     from claude_mem_lite.redaction.printers import without_output
     from claude_mem_lite.redaction.removal import without_secrets
 
+    looks = Looks(most_looks)
     tree = strings.loads(event)
     has_private = "\\u" in event or "<private" in event.lower()
     if has_private:
