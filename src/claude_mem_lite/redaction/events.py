@@ -87,7 +87,6 @@ def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], most_looks: flo
     from claude_mem_lite.redaction import strings
     from claude_mem_lite.redaction.contents import without_ignored, without_private, without_private_talk
     from claude_mem_lite.redaction.printers import without_output
-    from claude_mem_lite.redaction.removal import without_secrets
 
     looks = Looks(most_looks)
     tree = strings.loads(event)
@@ -101,7 +100,7 @@ def _scrub(event: str, max_chars: int, ignored: tuple[str, ...], most_looks: flo
         call.update(without_output(call))
         call.update(without_ignored(call, IgnoredFiles(ignored, looks)))
     marks = None if marks is None or _hides_letters(event) else marks
-    return strings.fitted(without_secrets(tree, looks, marks), max_chars)
+    return strings.fitted(strings.without_secrets(tree, looks, marks), max_chars)
 
 
 def _calls(tree: dict[str, Any]) -> list[dict[str, Any]]:
@@ -120,7 +119,7 @@ def scrub_as_set(event: str, *, within_s: float | None = None) -> str:
 
 def redact(text: str) -> str:
     """Return `text` with every secret in it replaced by `[redacted: kind]`."""
-    from claude_mem_lite.redaction.removal import without_secrets
+    from claude_mem_lite.redaction.strings import without_secrets
 
     return str(without_secrets(text.encode("utf-8", "replace").decode(), Looks()))
 
