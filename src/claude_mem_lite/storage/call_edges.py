@@ -1,13 +1,12 @@
 """Query the code map's rows of calls between functions: read, save, delete and decay them."""
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from peewee import chunked, fn
 
 from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry, memory_database
-from claude_mem_lite.storage.rows import ROWS
+from claude_mem_lite.storage.rows import ROWS, id_of_place
 
 UNRESOLVED = "unresolved"
 BY_CLAUDE = "claude"  # the source of a call that Claude was asked for
@@ -107,9 +106,3 @@ def decay_edges(project_dir: str, *, before: str, step: float, floor: float) -> 
     )
     lowered = fn.MAX(floor, CallEdge.confidence - step)
     return int(CallEdge.update(confidence=lowered).where(stale).execute())
-
-
-def id_of_place(row: Mapping[str, Any], place: Sequence[str]) -> str:
-    """Return an id that stays with the place, however often the row comes and goes."""
-    names = [str(row[name]) for name in place]
-    return hashlib.sha256("\0".join(names).encode("utf-8", "replace")).hexdigest()[:32]

@@ -13,7 +13,7 @@ from peewee import JOIN, chunked, fn
 
 from claude_mem_lite.repository import work_of
 from claude_mem_lite.storage import facts
-from claude_mem_lite.storage.call_edges import UNRESOLVED, id_of_place
+from claude_mem_lite.storage.call_edges import UNRESOLVED
 from claude_mem_lite.storage.models import (
     CallEdge,
     FunctionChange,
@@ -23,7 +23,7 @@ from claude_mem_lite.storage.models import (
     SourceFile,
     memory_database,
 )
-from claude_mem_lite.storage.rows import ROWS
+from claude_mem_lite.storage.rows import ROWS, id_of_place
 
 _FILE = ("project_dir", "file_path")
 _BY_PLACE = (FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.line)

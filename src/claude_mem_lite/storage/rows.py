@@ -1,4 +1,4 @@
-"""Define what our models have beyond peewee's: whole rows in one go, and columns of JSON.
+"""Define what our models have beyond peewee's: whole rows in one go, ids of places, and columns of JSON.
 
 The statements for whole rows are written once. peewee writes them column by column, which is four fifths of
 what such a query takes, and most of what an insert does.
@@ -7,6 +7,7 @@ what such a query takes, and most of what an insert does.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
@@ -59,6 +60,12 @@ class Table(Model):
             names = [name for name in some[0] if name not in {*place, *kept}]
             renewed = ", ".join(f"{name} = excluded.{name}" for name in names)
             cls.put(*some, on_conflict=f"ON CONFLICT ({', '.join(place)}) DO UPDATE SET {renewed}")
+
+
+def id_of_place(row: Mapping[str, Any], place: Sequence[str]) -> str:
+    """Return an id that stays with the place, however often the row comes and goes."""
+    names = [str(row[name]) for name in place]
+    return hashlib.sha256("\0".join(names).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 class _WholeRows(ModelSelect):
