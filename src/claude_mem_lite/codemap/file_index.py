@@ -264,7 +264,6 @@ def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]
     if new.error:
         code.save_file({**row, "packed": known.packed if known else b""})
         return Counter()
-    code.save_file({**row, "packed": new.packed(_redacted)})
     stored = code.functions_in(project_dir, new.path) if known is not None else ()
     old = {each.qualified_name: each for each in stored}
     # What may be defined where the source is not understood stays as it was known.
@@ -277,7 +276,6 @@ def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]
     ]
     changes = {each.qualified_name: _change_of(old.get(each.qualified_name), each) for each in functions}
     gone = [name for name in old if name in missing and name.rpartition(".")[2] not in unsure]
-    code.delete_functions(project_dir, new.path, gone)
     shown = _redacted(each for function in functions for each in _texts(function))
     rows = {
         name: place | _described(each, shown) | _left_by(seen, changes[name], old.get(name))
@@ -289,6 +287,8 @@ def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]
         for name, row in rows.items()
         if name not in old or any(getattr(old[name], key) != value for key, value in row.items())
     ]
+    code.save_file({**row, "packed": new.packed(_redacted)})
+    code.delete_functions(project_dir, new.path, gone)
     code.save_functions(different)
     if seen.session_id and (known is not None or _was_scanned(project_dir, new.path)):
         told = [_change(rows[name], what, seen) for name, what in changes.items() if what != "unchanged"]

@@ -137,7 +137,7 @@ def _is_suspicious(event: str, ignored: tuple[str, ...]) -> bool:
         if "\\u" in event and (_hides_letters(event) or any(name in event for name in escaped_names())):
             return True
         files = IgnoredFiles(ignored, looks)
-        return _prints_secret(event) or any(values_in(event, looks)) or _names_file(event, files)
+        return any(values_in(event, looks)) or _prints_secret(event) or _names_file(event, files)
     except TooMuchError:
         return True
 
