@@ -66,44 +66,36 @@ def end(answer: Callable[[], bytes]) -> NoReturn:
 
 
 def respond(raw: bytes, ask: Ask | None = None, redaction_s: float | None = None) -> bytes:
-    """Store an event and return the answer to it; whatever is wrong with it goes to the log.
+    """Ask about an event, scrubbed, store it, and return the answer; whatever is wrong goes to the log.
 
+    Nothing comes of an event that says nothing. Where the data directory is another user's, the event is
+    dropped without a word: that user could read it. Commands refuse such a folder in one line.
     Only the main thread can be given `redaction_s`.
     """
     try:
         if "CLAUDE_MEM_WRITER" in os.environ or config.foreign_memory():
             return b""  # a client that writes for us is no session
-        answer = _store(raw, ask, redaction_s)
+        from claude_mem_lite.capture import inbox
+        from claude_mem_lite.redaction.events import scrub_as_set
+
+        project, tree, branch = config.place()
+        if config.is_off(project, tree):
+            return b""
+        event = scrub_as_set(raw.decode("utf-8", "replace"), within_s=redaction_s)
+        fields, answer = inbox.parse(event), None
+        if fields["says_nothing"]:
+            return b""
+        config.ensure_folder(config.home())
+        try:
+            # Before the event is stored: the web process works meanwhile.
+            answer = ask(fields, tree) if ask else None
+        except Exception as error:  # noqa: BLE001  (no event is lost for an answer)
+            _log(error)
+        inbox.append(event, project, fields, work_tree=tree, branch=branch)
         return answer() if answer else b""
     except Exception as error:  # noqa: BLE001  (as above)
         _log(error)
         return b""
-
-
-def _store(raw: bytes, ask: Ask | None, redaction_s: float | None) -> Callable[[], bytes] | None:
-    """Ask about the scrubbed event and append it to the queue; return what waits for the answer.
-
-    Nothing comes of an event that says nothing. Where the data directory is another user's, the event is
-    dropped without a word: that user could read it. Commands refuse such a folder in one line.
-    """
-    from claude_mem_lite.capture import inbox
-    from claude_mem_lite.redaction.events import scrub_as_set
-
-    project, tree, branch = config.place()
-    if config.is_off(project, tree):
-        return None
-    event = scrub_as_set(raw.decode("utf-8", "replace"), within_s=redaction_s)
-    fields, answer = inbox.parse(event), None
-    if fields["says_nothing"]:
-        return None
-    config.ensure_folder(config.home())
-    try:
-        # Before the event is stored: the web process works meanwhile.
-        answer = ask(fields, tree) if ask else None
-    except Exception as error:  # noqa: BLE001  (no event is lost for an answer)
-        _log(error)
-    inbox.append(event, project, fields, work_tree=tree, branch=branch)
-    return answer
 
 
 def _log(error: BaseException) -> None:
