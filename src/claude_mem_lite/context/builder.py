@@ -174,10 +174,9 @@ def build(  # noqa: PLR0913  (all of them say what started)
     if shown is None:
         shown = () if source in FRESH else shown_to(session_id).ids
     try:
+        past = _scope(project_dir, session_id, source, idle_s, now)
         branch = branch or context_rows.branch_of(session_id) or repository.place(project_dir)[2]
-        gone = Superseded(project_dir, branch=branch)
-        past = replace(_scope(project_dir, session_id, source, idle_s, now), gone=gone)
-        past = failure.with_failed(past)
+        past = failure.with_failed(replace(past, gone=Superseded(project_dir, branch=branch)))
         past = replace(past, edited=edited(project_dir, [row.id for row in past.sessions[:SESSIONS]]))
     except DatabaseError:
         return ContextBlock("", skipped=("all",), build_ms=_ms_since(started))
