@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from claude_mem_lite.quoting import OPEN, balanced, named, pieces, quote_long_names, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 TITLE_CHARS = 100
 
@@ -115,6 +115,11 @@ def sentences(text: str) -> list[str]:
         " ".join(_MARKDOWN_LEAD.sub("", part).replace("**", "").split()) for part in (*found, open_sentence)
     )
     return [sentence for sentence in pieces(plain) if sentence]
+
+
+def unique(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values without empty ones and repetitions, in the order of their first appearance."""
+    return tuple(dict.fromkeys(value for value in values if value))
 
 
 def join(names: Sequence[str], limit: int = 3, separator: str = ", ") -> str:

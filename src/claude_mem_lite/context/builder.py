@@ -20,7 +20,7 @@ from claude_mem_lite.kinds import CATEGORIES
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as context_rows
-from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
+from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens, unique
 
 # A layer that takes longer is left out: the hook waits half a second for all of them.
 LAYER_S = 0.1
@@ -337,8 +337,8 @@ def _is_told(says: str, told: Sequence[str]) -> bool:
     )
 
 
-def _texts(line: str) -> list[str]:
+def _texts(line: str) -> tuple[str, ...]:
     """Return what a line of the index says: all of it without its marks, and what stands behind its link."""
     text = _MARKS.sub("", line[:_LONGEST_NOTE]).strip()
     behind = re.split(r"\s[–—-]\s|:\s", text, maxsplit=1)[-1]
-    return list(dict.fromkeys(filter(None, (_LINK.sub(r"\1", text), behind if _LINK.search(text) else ""))))
+    return unique((_LINK.sub(r"\1", text), behind if _LINK.search(text) else ""))

@@ -12,6 +12,7 @@ from claude_mem_lite.distill.statements import mark, names, statements
 from claude_mem_lite.distill.thread import without_repeated_heads
 from claude_mem_lite.quoting import pieces, quoted
 from claude_mem_lite.search.words import lemma, words
+from claude_mem_lite.text import unique
 
 TITLE_CHARS = 140
 # More of a row is not looked at.
@@ -50,7 +51,7 @@ def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float],
     items = (item.strip() for each in said for item in pieces(each))
     sentences = [item for item in items if item and not _COUNT.fullmatch(item)][:MOST_LINES]
     lines = [*commands, *(" ".join(line.split()) for line in detail[:MOST_CHARS].splitlines())]
-    texts = [*sentences, *list(dict.fromkeys(filter(None, lines)))[:MOST_LINES]]
+    texts = [*sentences, *unique(lines)[:MOST_LINES]]
     chosen = _chosen(texts, len(sentences), set(lemmas(title)), weights, chars - len(title) - len(": "))
     told = " ".join(text for at, text in sorted(chosen.items()) if at < len(sentences))
     shown = [text for at, text in sorted(chosen.items()) if at >= len(sentences)]

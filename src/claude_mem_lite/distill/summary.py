@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import Key, Noted, failure, open_failures, removed_files, succeeding
 from claude_mem_lite.distill.local import conversation
-from claude_mem_lite.distill.local.evidence import unique
 from claude_mem_lite.quoting import named, quoted
-from claude_mem_lite.text import first_sentence, one_line, sentences
+from claude_mem_lite.text import first_sentence, one_line, sentences, unique
 
 # The index of sessions shows as many characters of a summary.
 _LEAD_CHARS = 200

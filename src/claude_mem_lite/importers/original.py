@@ -23,7 +23,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.connections import connect
-from claude_mem_lite.text import clean, clip, estimate_tokens, first_sentence, one_line, relative
+from claude_mem_lite.text import clean, clip, estimate_tokens, first_sentence, one_line, relative, unique
 from claude_mem_lite.upkeep import exchange, lines
 
 Row = dict[str, Any]
@@ -214,7 +214,7 @@ def _summary(told: list[Row]) -> str:
 def _files(rows: list[Row], folder: str) -> list[str]:
     names = ("files_modified", "files_edited", "files_read")
     found = [path for row in rows for name in names for path in _list(row, name)]
-    return list(dict.fromkeys(filter(None, (relative(path[:1_000], folder) for path in found))))[:30]
+    return list(unique(relative(path[:1_000], folder) for path in found))[:30]
 
 
 def _text(row: Row, *names: str) -> str:

@@ -14,12 +14,12 @@ from claude_mem_lite.codemap.extract import Function
 from claude_mem_lite.codemap.languages import Change, diff
 from claude_mem_lite.codemap.sources import PYTHON
 from claude_mem_lite.distill.local import fields, hunks
-from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
+from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth
 from claude_mem_lite.distill.local.hunks import Hunk
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
 from claude_mem_lite.quoting import named, quote_long_names, quoted
 from claude_mem_lite.repository import PROSE
-from claude_mem_lite.text import TITLE_CHARS, count, join, one_line
+from claude_mem_lite.text import TITLE_CHARS, count, join, one_line, unique
 
 _NEW_FILE_CHARS = 1_200
 _SMALL_EDIT_CHARS = 600
@@ -105,6 +105,7 @@ def edit_of(capture: Capture) -> Edit | None:
 
 def _written(capture: Capture) -> Edit:
     """Return what a Write did: a new file, or all of an old one."""
+    path = fields.path(capture, "file_path")
     response = fields.value(capture.payload, "tool_response")
     has_before = isinstance(fields.value(response, "originalFile"), str)
     is_new = not has_before or fields.text(response, "type") == "create"
@@ -113,11 +114,12 @@ def _written(capture: Capture) -> Edit:
     added, removed = changed_lines(before or "", content, response)
     after = fields.whole(capture.payload, "tool_input", "content")
     parts = hunks.of_patch(response) or (Hunk(removed, added, -1),)
-    return Edit(fields.path(capture, "file_path"), is_new, not is_new, before, after, added, removed, parts)
+    return Edit(path, is_new, not is_new, before, after, added, removed, parts)
 
 
 def _replaced(capture: Capture) -> Edit:
     """Return what an Edit or a MultiEdit did."""
+    path = fields.path(capture, "file_path")
     arguments = fields.value(capture.payload, "tool_input")
     response = fields.value(capture.payload, "tool_response")
     replacements = fields.items(arguments, "edits") or [arguments]
@@ -129,7 +131,7 @@ def _replaced(capture: Capture) -> Edit:
     )
     added, removed = changed_lines(old, new, response)
     parts = hunks.of_patch(response) or (Hunk(removed, added, -1),)
-    return Edit(fields.path(capture, "file_path"), False, False, before, after, added, removed, parts)
+    return Edit(path, False, False, before, after, added, removed, parts)
 
 
 def changed_lines(

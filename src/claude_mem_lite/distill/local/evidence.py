@@ -105,11 +105,6 @@ def collapsed(lines: Iterable[str]) -> list[str]:
     return [f"{line} × {times}" if times > 1 and line.strip() else line for line, times in runs]
 
 
-def unique(values: Iterable[str]) -> tuple[str, ...]:
-    """Return the values without empty ones and repetitions, in the order of their first appearance."""
-    return tuple(dict.fromkeys(value for value in values if value))
-
-
 def _worth(line: str, table: Iterable[tuple[re.Pattern[str], int]]) -> int:
     line = line[:500]
     for pattern, points in table:

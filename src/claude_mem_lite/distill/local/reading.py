@@ -6,10 +6,20 @@ from dataclasses import dataclass
 
 from claude_mem_lite.codemap import languages
 from claude_mem_lite.distill.local import bash, fields
-from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth, unique
+from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
 from claude_mem_lite.quoting import named, quoted
-from claude_mem_lite.text import TITLE_CHARS, clip, count, first_sentence, join, one_line, relative, sentences
+from claude_mem_lite.text import (
+    TITLE_CHARS,
+    clip,
+    count,
+    first_sentence,
+    join,
+    one_line,
+    relative,
+    sentences,
+    unique,
+)
 
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".toml", ".cfg", ".ini", ".yaml", ".yml")
 _SUMMARY_CHARS = 700

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from claude_mem_lite.distill.local.evidence import unique
+from claude_mem_lite.text import unique
 
 # What runners call a result, and what we call it; what is left out here is not counted.
 _RESULTS = {

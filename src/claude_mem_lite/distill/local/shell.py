@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from claude_mem_lite.capture.priority import only_looks
 from claude_mem_lite.capture.simple_commands import Command, Script
-from claude_mem_lite.distill.local.evidence import unique
+from claude_mem_lite.text import unique
 
 _GOES_ON = ("&&", "||", "|", ";", "(", "{", " do", " then", " else")
 _OPTIONS_OF_GIT = {"-C": 2, "-c": 2, "--no-pager": 1}

@@ -3,11 +3,11 @@
 import json
 
 from claude_mem_lite.distill.local import fields
-from claude_mem_lite.distill.local.evidence import telling_lines, unique
+from claude_mem_lite.distill.local.evidence import telling_lines
 from claude_mem_lite.distill.local.failures import decisive_line, exit_code, last_line
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.quoting import named, quoted
-from claude_mem_lite.text import clean, clip, one_line, relative
+from claude_mem_lite.text import clean, clip, one_line, relative, unique
 
 _INPUTS_READ = 40
 _INPUTS_SHOWN = 4
