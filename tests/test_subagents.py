@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli.app import app
 from claude_mem_lite.context import answers
+from claude_mem_lite.context.blocks import SUBAGENT_TOKENS
 from claude_mem_lite.context.shown import shown_to
-from claude_mem_lite.context.subagent import BUDGET_TOKENS
 from claude_mem_lite.importers import store
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import models
@@ -96,7 +96,7 @@ def test_a_subagent_gets_rules_what_fails_and_its_task(memory: Path) -> None:
             "Edited money.py: new allocate (“Share cents out”)."
         ),
     ]
-    assert len(cold) <= BUDGET_TOKENS * 3.5
+    assert len(cold) <= SUBAGENT_TOKENS * 3.5
     assert "eeeeeeee" in recalled
 
 
@@ -152,7 +152,7 @@ def test_without_a_task_the_rules_have_all_the_room(memory: Path) -> None:
 
     block = answers.at_subagent(None, "/p", session_id="me").block
 
-    assert BUDGET_TOKENS - 60 < block.tokens <= BUDGET_TOKENS
+    assert SUBAGENT_TOKENS - 60 < block.tokens <= SUBAGENT_TOKENS
 
 
 def test_the_user_can_switch_recall_off_for_subagents_too(memory: Path) -> None:
@@ -204,5 +204,5 @@ def test_no_text_gets_out_of_the_block_or_its_budget(memory: Path, content: str,
 
     block = answers.at_subagent(None, "/p", session_id="me", task=task).block
 
-    assert block.tokens <= BUDGET_TOKENS
+    assert block.tokens <= SUBAGENT_TOKENS
     assert block.text.count("<") in {0, 2}

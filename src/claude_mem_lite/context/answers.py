@@ -136,12 +136,12 @@ def at_subagent(  # noqa: PLR0913  (what is known of it)
     task: str | None = None,
 ) -> Answer:
     """Answer the start of a sub-agent; `task` is what it is to do (default: what the queue knows of that)."""
-    from claude_mem_lite.context import subagent
+    from claude_mem_lite.context import blocks
 
     if task is None:
         since = inbox.utc_text(time.time() - _CALLED_S)
         task = context_rows.task_of(session_id, agent_id, agent_type, since=since)
-    block = subagent.for_task(lambda: searcher or _searcher_by_words(), project_dir, task)
+    block = blocks.for_subagent(lambda: searcher or _searcher_by_words(), project_dir, task)
     return Answer(block, (_note(block, context_rows.SUBAGENT),) if block.text else ())
 
 

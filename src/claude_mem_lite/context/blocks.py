@@ -1,4 +1,4 @@
-"""Build the small blocks of a session: for a prompt, about a file, as a command fails."""
+"""Build the small blocks of a session: for a prompt, about a file, as a command fails, for a sub-agent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from claude_mem_lite.context import failure, layers, touch
 from claude_mem_lite.context.budget import HEADING, Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
 from claude_mem_lite.context.past import SESSIONS, Past, in_project
-from claude_mem_lite.context.recall import answer, ask
+from claude_mem_lite.context.prompts import question
+from claude_mem_lite.context.recall import answer, ask, recall
 from claude_mem_lite.context.shown import shown_to
 from claude_mem_lite.context.superseded import Superseded
+from claude_mem_lite.distill.attempts import open_failures
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import context as context_rows
 
@@ -33,6 +35,12 @@ THREAD_TOKENS, MEANT_TOKENS = 400, 300
 # A prompt is about a branch's work if so many of the best rows are of sessions on it.
 _FEWEST_ROWS = 2
 _NOTHING = ContextBlock("")
+# Of a sub-agent's block the most that goes to the task, and what the rules leave to what works.
+SUBAGENT_TOKENS, _TASK_TOKENS, _WORKS_TOKENS = 250, 110, 40
+_RULES = frozenset({"convention", "pattern", "preference"})
+_WORKS = frozenset({"gotcha", "dependency", "environment"})
+_READ, _LINES = 50, 5  # learnings
+_OBSERVATIONS, _SESSIONS, _FAILURES = 100, 5, 2
 
 
 def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
@@ -165,3 +173,42 @@ def for_failure(
         budget_tokens=failure.BUDGET_TOKENS - SHORT_FENCE_TOKENS,
     )
     return assemble([section], most_tokens=failure.BUDGET_TOKENS, started=started)
+
+
+def for_subagent(searcher: Callable[[], Searcher], project_dir: str, task: str) -> ContextBlock:
+    """Return the user's rules, what works and fails here, and what is known on a task ("": nobody knows it).
+
+    A sub-agent begins with nothing of the session's context: nothing is left out because the session has it.
+    """
+    started, now, said = time.monotonic(), time.time(), Said()
+    past = Past(project_dir, now)
+    rules, works = Section("rules", "Rules from the user"), Section("works", "Works and fails here")
+    known = Section("recall", "")
+    chosen = settings.load()
+    if question(task) and chosen.recall and chosen.recall_tokens_per_session:
+        known = recall(searcher(), project_dir, task, said=said, budget_tokens=_TASK_TOKENS, now=now)
+        known.title = "Remembered, for this task"
+    left = SUBAGENT_TOKENS - SHORT_FENCE_TOKENS - known.tokens
+    lines = [*_failing(past), *_learned(past, _WORKS)]
+    kept_free = _WORKS_TOKENS if lines else 0
+    fill(rules, _learned(past, _RULES), budget_tokens=left - kept_free, said=said, most=_LINES)
+    fill(works, lines, budget_tokens=left - rules.tokens, said=said, most=_LINES)
+    return assemble([rules, works, known], most_tokens=SUBAGENT_TOKENS, started=started)
+
+
+def _learned(past: Past, categories: Collection[str]) -> list[Line]:
+    """Return what was learned of some kinds and still holds, the surest first."""
+    rows = context_rows.learnings(past.project_dir, least=layers.LEAST_CONFIDENCE, limit=_READ)
+    return [
+        past.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}")
+        for row in rows
+        if row.category in categories and not row.stale
+    ]
+
+
+def _failing(past: Past) -> list[Line]:
+    """Return the commands that have not succeeded since they failed last, in the last sessions."""
+    ids = [row.id for row in context_rows.sessions(past.project_dir, limit=_SESSIONS)]
+    rows = context_rows.observations(past.project_dir, ids, limit=_OBSERVATIONS)
+    failed = open_failures(rows[::-1])[-_FAILURES:]
+    return [past.told_of(row, f"Fails: {error}", reason="not succeeded since") for row, error in failed]
