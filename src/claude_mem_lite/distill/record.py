@@ -6,6 +6,8 @@ stores it once.
 
 import dataclasses
 import json
+import logging
+import os
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,9 +15,10 @@ from typing import Any
 from claude_mem_lite import settings
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.clients import client_of
+from claude_mem_lite.codemap import file_index, languages
 from claude_mem_lite.codemap.file_index import Seen
-from claude_mem_lite.distill import code, echoes, local
-from claude_mem_lite.distill.local import compaction
+from claude_mem_lite.distill import echoes, local
+from claude_mem_lite.distill.local import compaction, fields, shell
 from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
 from claude_mem_lite.distill.local.edits import Edit, edit_of
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
@@ -27,7 +30,9 @@ from claude_mem_lite.storage import projects, queries, retired, rewrites, timeli
 from claude_mem_lite.storage.code import save_past_changes
 from claude_mem_lite.storage.models import Observation as ObservationRow
 from claude_mem_lite.storage.models import PendingEvent, Session, memory_database
-from claude_mem_lite.text import estimate_tokens
+from claude_mem_lite.text import estimate_tokens, relative
+
+log = logging.getLogger(__name__)
 
 MAX_KEY_FILES = 8
 
@@ -37,6 +42,11 @@ SPOKEN = frozenset({"UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", c
 _HEARD_CHARS = 300_000
 _HEARD_BY_COMMAND = 20_000  # most commands have a description, and few repeat anything in it
 _REPORTS = {"Stop": "last_assistant_message", compaction.NAME: "compact_summary"}
+# Git commands that write files of the working tree.
+_MOVING = frozenset({
+    "am", "apply", "checkout", "cherry-pick", "clean", "merge", "mv", "pull", "rebase", "reset", "restore",
+    "revert", "rm", "stash", "switch",
+})  # fmt: skip
 
 
 def record_event(event: PendingEvent) -> bool:
@@ -63,7 +73,7 @@ def record_event(event: PendingEvent) -> bool:
             note = _look(event, prompt, upgrade=upgrade)[event.id]
         else:
             note = _observe(event, capture, edit, prompt, upgrade=upgrade)
-    has_changed_code = code.follow(capture, edit, _seen(event, note))
+    has_changed_code = _follow(capture, edit, _seen(event, note))
     inbox.finish(event.id, note=note)
     _log(event, note, time.monotonic() - started)
     return has_changed_code
@@ -93,7 +103,7 @@ def record_batch(events: Sequence[PendingEvent]) -> list[PendingEvent]:
                 notes[event.id] = _observe(event, capture, edit, queries.latest_prompt(event), upgrade=None)
             elif event.id not in notes:
                 notes |= _look(event, queries.latest_prompt(event), upgrade=None)
-            if code.follow(capture, edit, _seen(event, notes[event.id])):
+            if _follow(capture, edit, _seen(event, notes[event.id])):
                 changed.append(event)
     inbox.finish_all([(notes[event.id], event.id) for event in events])
     share_s = (time.monotonic() - started) / len(events)
@@ -122,7 +132,7 @@ def record_import(events: Sequence[PendingEvent]) -> None:
                 note = _observe(event, capture, edit, prompt, upgrade="")
                 notes.append((note, event.id))
                 if edit and not note:
-                    changes += code.past_changes(capture.project_dir, edit, _seen(event, note))
+                    changes += _past_changes(capture.project_dir, edit, _seen(event, note))
                 prompt = queries.prompt_of(event) or prompt
                 continue
             if event.id not in looks:
@@ -285,6 +295,62 @@ def _look(event: PendingEvent, prompt: str | None, *, upgrade: str | None) -> di
 
 def _seen(event: PendingEvent, note: str | None) -> Seen:
     return Seen(event.session_id, None if note else event.id, event.created_at, event.project_dir)
+
+
+def _follow(capture: Capture, edit: Edit | None, seen: Seen) -> bool:
+    """Take into the map what an event changed, with the edit in it; tell whether the calls may be others now.
+
+    Non-fatal: what fails is logged, and the next scan finds the file as it is.
+    """
+    try:
+        if edit:
+            return _follow_edit(capture.project_dir, edit, seen)
+        if capture.tool_name == "Bash":
+            return _follow_command(capture, seen)
+    except Exception:
+        log.exception("code map: event %s not followed", seen.observation_id)
+    return False
+
+
+def _past_changes(project_dir: str, edit: Edit, seen: Seen) -> list[dict[str, Any]]:
+    """Return what an imported edit changed, for the function history; the map, which is of today, stays.
+
+    Of an edit whose transcript does not hold both versions of the file nothing is concluded. Non-fatal.
+    """
+    try:
+        both = edit.before or "", edit.after or ""
+        return file_index.past_changes(project_dir, edit.path, both, edit.changes, seen)
+    except Exception:
+        log.exception("code map: imported event %s not noted", seen.observation_id)
+        return []
+
+
+def _follow_edit(project_dir: str, edit: Edit, seen: Seen) -> bool:
+    language = languages.of(edit.path)
+    if language is None:
+        return False
+    if edit.after is None:  # the event does not hold it whole
+        file_index.rescan(project_dir, dataclasses.replace(seen, at=inbox.utc_now()), paths=[edit.path])
+    else:
+        before = "" if edit.is_new else edit.before
+        file_index.follow(project_dir, edit.path, before, edit.after, seen)
+    return language.has_calls
+
+
+def _follow_command(capture: Capture, seen: Seen) -> bool:
+    """Rescan what a command wrote, or the project after a git command that moved files; failed ones too."""
+    command = fields.argument(capture, "command")
+    now = dataclasses.replace(seen, at=inbox.utc_now())
+    if any(step.program == "git" and _MOVING & set(step.operands[:1]) for step in shell.steps(command)):
+        file_index.rescan(capture.project_dir, now)
+        return True
+    folder = fields.text(capture.payload, "cwd") or capture.project_dir
+    changed = [relative(path, capture.project_dir) for path in shell.changed_files(command, folder)]
+    mapped = {path: languages.of(path) for path in changed if not os.path.isabs(path)}
+    known = {path: language for path, language in mapped.items() if language is not None}
+    if known:
+        file_index.rescan(capture.project_dir, now, paths=list(known))
+    return any(language.has_calls for language in known.values())
 
 
 def _log(event: PendingEvent, note: str | None, took_s: float) -> None:
