@@ -1,20 +1,26 @@
-"""Serve the app on the unix socket of the data directory until SIGTERM."""
+"""Serve the app on the unix socket of the data directory, to its user alone, until SIGTERM."""
 
+import asyncio
 import contextlib
 import logging
 import os
 import socket
+import struct
+import sys
+from typing import Any, cast
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from claude_mem_lite import config, logs
 from claude_mem_lite.services import instance
-from claude_mem_lite.web.peers import OwnUserProtocol
 
 log = logging.getLogger(__name__)
 
 # With uvicorn's 64 KiB a client that sends more finds its connection closed, not an answer that says why.
 _LONGEST_HEAD_BYTES = 4 << 20
+# Source: sys/un.h and sys/ucred.h of macOS: struct xucred begins with its version and the user's id.
+_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
 
 
 def main() -> None:
@@ -42,6 +48,34 @@ def main() -> None:
             h11_max_incomplete_event_size=_LONGEST_HEAD_BYTES,
         )
         uvicorn.Server(settings).run(sockets=[listener])
+
+
+class OwnUserProtocol(H11Protocol):
+    """uvicorn's HTTP for connections of this user; others are closed before a byte is read.
+
+    So it is whatever the permissions of the folder have become.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Look who is there."""
+        if peer_uid(transport.get_extra_info("socket")) != os.geteuid():
+            log.warning("a connection of another user was refused")
+            transport.abort()
+            return
+        super().connection_made(transport)
+
+
+def peer_uid(connection: Any) -> int | None:
+    """Return the user at the other end of a unix socket's connection; None where nobody can tell."""
+    try:
+        if sys.platform == "darwin":
+            data = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+            return cast("int", struct.unpack_from("II", data)[1])
+        size = struct.calcsize("3i")
+        data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        return cast("int", struct.unpack("3i", data)[1])
+    except OSError:
+        return None
 
 
 if __name__ == "__main__":
