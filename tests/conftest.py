@@ -29,7 +29,7 @@ from support.processes import STARTED, claude_mem, running, web_process
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import isolation
-from claude_mem_lite.storage import connections, models, queries
+from claude_mem_lite.storage import files, models, queries
 
 # A job in the background of a script ignores SIGINT, and so would all that the tests start.
 for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
@@ -193,7 +193,7 @@ def skill(claude: Path) -> Path:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands in this process wait a tenth of a second for a lock, not five."""
-    monkeypatch.setitem(connections.connect.__kwdefaults__, "timeout_s", 0.1)
+    monkeypatch.setitem(files.connect.__kwdefaults__, "timeout_s", 0.1)
 
 
 @pytest.fixture

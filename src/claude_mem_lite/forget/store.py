@@ -15,7 +15,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.forget.marking import Marked, rows
 from claude_mem_lite.forget.wanted import Wanted, loaded, strings
 from claude_mem_lite.storage import damage, facts, files
-from claude_mem_lite.storage.connections import BUSY_S
+from claude_mem_lite.storage.files import BUSY_S
 from claude_mem_lite.storage.models import Observation, ProjectFolder, Session, State, memory_database
 from claude_mem_lite.storage.projects import MOVED
 

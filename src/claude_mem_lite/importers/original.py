@@ -22,7 +22,7 @@ from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import queries
-from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.files import connect
 from claude_mem_lite.text import clean, clip, estimate_tokens, first_sentence, one_line, relative, unique
 from claude_mem_lite.upkeep import exchange, lines
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.files import connect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -27,7 +27,7 @@ from claude_mem_lite.codemap import languages, sources
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import install, other_clients, plugin, process_states, supervise
 from claude_mem_lite.storage import damage, migrations, models, queries, rebuild
-from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.files import connect
 
 LEAST_FREE_BYTES = 500 << 20
 SLOW_HOOK_MS = 200

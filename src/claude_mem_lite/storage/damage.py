@@ -14,7 +14,7 @@ from contextlib import closing
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import DatabaseError, files
-from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.files import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS, TOO_OLD
 
 _MEMORY = "claude-mem.db"

@@ -1,17 +1,25 @@
-"""Handle the two databases as files: measure, shrink, copy and hold them."""
+"""Handle the databases as files: connect to them beside the models, measure, shrink, copy and hold them."""
 
 import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from urllib.parse import quote
 
 from claude_mem_lite import config
+from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage.connections import connect
 
 # So many free bytes are given back to the disk, when they are most of a database.
 _HOLLOW_BYTES = 64 << 20
+BUSY_S = 5.0
+
+
+def connect(path: str, *, mode: str = "rw", timeout_s: float = BUSY_S) -> sqlite3.Connection:
+    """Return a connection outside of any transaction; `mode` is SQLite's: ro, rw, or rwc, which creates."""
+    name = f"file:{quote(path)}?mode={mode}"
+    return sqlite3.connect(name, uri=True, timeout=timeout_s, isolation_level=None, factory=Connection)
 
 
 def paths() -> tuple[str, str]:

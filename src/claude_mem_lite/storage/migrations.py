@@ -10,7 +10,7 @@ from contextlib import closing
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.files import connect
 from claude_mem_lite.storage.first_schema import FIRST_SCHEMA
 
 # The folders of each project, and the branch that a session was on last, an observation when it was made.

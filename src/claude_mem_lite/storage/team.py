@@ -21,7 +21,7 @@ from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.files import connect
 from claude_mem_lite.storage.models import ProjectFolder
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from claude_mem_lite.capture import backlog
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.search import turns, vectors
 from claude_mem_lite.storage import damage, files, models
-from claude_mem_lite.storage.connections import connect
+from claude_mem_lite.storage.files import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS
 from claude_mem_lite.upkeep import archive, outfile
 
