@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Union
+
+# The special method of each operator, without its underscores.
+_OPERATORS = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "MatMult": "matmul", "Div": "truediv", "Mod": "mod",
+    "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitOr": "or", "BitXor": "xor",
+    "BitAnd": "and", "FloorDiv": "floordiv", "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le",
+    "Gt": "gt", "GtE": "ge", "In": "contains", "NotIn": "contains", "USub": "neg", "UAdd": "pos",
+    "Invert": "invert", "Not": "bool",
+}  # fmt: skip
+OPERATORS = {getattr(ast, name): special for name, special in _OPERATORS.items()}
 
 
 @dataclass(slots=True)

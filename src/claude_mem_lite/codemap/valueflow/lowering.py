@@ -4,37 +4,41 @@ Nothing is resolved here: the solver does that over all files.
 """
 
 import ast
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from claude_mem_lite.codemap.valueflow import expression_terms as exprs
 from claude_mem_lite.codemap.valueflow import terms
-from claude_mem_lite.codemap.valueflow.expression_lowering import OPERATORS, ExpressionLowering
-from claude_mem_lite.codemap.valueflow.expression_terms import Constant, Expr
-from claude_mem_lite.codemap.valueflow.terms import Block, Scope, Statement
+from claude_mem_lite.codemap.valueflow.expression_terms import OPERATORS, Expr
+from claude_mem_lite.codemap.valueflow.scope_lowering import ScopeLowering, is_stub, replaced
+from claude_mem_lite.codemap.valueflow.terms import Block, Parameter, Scope, Statement
+
+_CONSTANT_CHARS = 60
 
 
 def lower(tree: ast.Module) -> tuple[Scope, ...]:
     """Return the scopes of a module, itself first; a statement nested too deeply is left out."""
-    lowering = StatementLowering()
+    lowering = Lowering()
     lowering.scope(lowering.reserve(), "", "module", tree, lambda: lowering.block(tree.body))
     return tuple(scope for scope in lowering.scopes if scope is not None)
 
 
-class StatementLowering(ExpressionLowering):
-    """Lowers the statements of one file, each by the method `do_` and the name of its node."""
+class Lowering(ScopeLowering):
+    """Lowers one file: statements by the method `do_` and the name of their node, expressions by `on_`."""
 
-    def bind(self, *names: str) -> None:
-        """Note names that the open scope binds."""
-        self.open.bound.update(names)
+    def __init__(self) -> None:
+        super().__init__()
+        # Most terms are names and constants, and most are not new.
+        self.name, self.constant = functools.cache(exprs.Name), functools.cache(exprs.Constant)
 
-    def block(self, statements: Sequence[ast.stmt]) -> Block:
+    def block(self, nodes: Sequence[ast.stmt]) -> Block:
         """Lower statements; of functions with one name, the last."""
         found: list[Statement] = []
-        functions = [each for each in statements if type(each) in _FUNCTIONS]
-        replaced = _replaced(functions) if len(functions) > 1 else ()
-        for node in statements:
+        earlier = replaced(nodes)
+        for node in nodes:
             handler = _DO.get(type(node))
-            if handler is None or node in replaced:
+            if handler is None or node in earlier:
                 continue
             outside, made = self.open, len(self.scopes)
             try:
@@ -49,7 +53,7 @@ class StatementLowering(ExpressionLowering):
 
     def do_Expr(self, node: ast.Expr) -> Statement | None:
         value = self.expr(node.value)
-        return None if value is None or isinstance(value, Constant) else terms.Evaluate(value)
+        return None if value is None or isinstance(value, exprs.Constant) else terms.Evaluate(value)
 
     def do_Assign(self, node: ast.Assign) -> Statement:
         value = self.expr(node.value)
@@ -123,7 +127,7 @@ class StatementLowering(ExpressionLowering):
             decorators=tuple([self.expr(each) for each in node.decorator_list]),
             returns=self.annotation(node.returns),
             is_async=type(node) is ast.AsyncFunctionDef,
-            is_stub=all(_is_stub(each) for each in node.body),
+            is_stub=all(is_stub(each) for each in node.body),
         )  # fmt: skip
         return terms.FunctionDefinition(node.name, index)
 
@@ -186,30 +190,205 @@ class StatementLowering(ExpressionLowering):
             if isinstance(child, ast.pattern):
                 self.pattern(child, classes)
 
+    def parameters(self, node: ast.arguments) -> tuple[Parameter, ...]:
+        """Lower the parameters of a function or lambda."""
+        plain = [*node.posonlyargs, *node.args]
+        defaults = [None] * (len(plain) - len(node.defaults)) + node.defaults
+        found = [(arg, "", default) for arg, default in zip(plain, defaults, strict=True)]
+        found += [(node.vararg, "*", None)] if node.vararg else []
+        found += [(arg, "k", default) for arg, default in zip(node.kwonlyargs, node.kw_defaults, strict=True)]
+        found += [(node.kwarg, "**", None)] if node.kwarg else []
+        lowered = [
+            Parameter(arg.arg, kind, self.annotation(arg.annotation), self.expr(default))
+            for arg, kind, default in found
+        ]
+        return tuple(lowered)
 
-def _replaced(functions: Sequence[Any]) -> set[ast.stmt]:
-    """Return the functions that a later one of the same name replaces: undecorated ones and overloads."""
-    last: dict[str, ast.stmt] = {}
-    found: set[ast.stmt] = set()
-    for function in functions:
-        decorators = function.decorator_list
-        earlier = last.get(function.name)
-        if earlier is not None and not decorators:
-            found.add(earlier)
-        if all(getattr(each, "id", getattr(each, "attr", "")) == "overload" for each in decorators):
-            last[function.name] = function
-    return found
+    def annotation(self, node: ast.expr | None) -> Expr:
+        """Lower an annotation; a quoted one is parsed, too."""
+        if node is None:
+            return None
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                node = ast.parse(node.value, mode="eval").body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return None
+        if isinstance(node, ast.Subscript):
+            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            return exprs.Generic(
+                self.annotation(node.value), tuple([self.annotation(each) for each in inner])
+            )
+        if isinstance(node, ast.BinOp):
+            return exprs.Either(False, (self.annotation(node.left), self.annotation(node.right)))
+        return None if isinstance(node, ast.List) else self.expr(node)
+
+    def target(self, node: ast.expr | None) -> Expr:
+        """Lower what is assigned to, if anything is, and note the names that it binds."""
+        if isinstance(node, ast.Name):
+            self.open.bound.add(node.id)
+            return self.name(node.id)
+        if isinstance(node, ast.Tuple | ast.List):
+            return exprs.Tuple(tuple([self.target(each) for each in node.elts]))
+        if isinstance(node, ast.Starred):
+            return exprs.Starred(self.target(node.value))
+        return self.expr(node)
+
+    def expr(self, node: ast.expr | None) -> Expr:
+        """Lower an expression."""
+        return ON[type(node)](self, node)
+
+    def some(self, nodes: Iterable[ast.expr | None]) -> Expr:
+        """Lower what is evaluated only for the calls in it; None where there is nothing to call."""
+        found = [
+            each
+            for each in map(self.expr, nodes)
+            if not isinstance(each, exprs.Constant | exprs.Builtin | None)
+        ]
+        return exprs.Several(tuple(found)) if found else None
+
+    def on_Name(self, node: ast.Name) -> Expr:
+        return self.name(node.id)
+
+    def on_Attribute(self, node: ast.Attribute) -> Expr:
+        return exprs.Attribute(
+            ON[type(node.value)](self, node.value), node.attr, node.end_lineno or node.lineno
+        )
+
+    def on_Constant(self, node: ast.Constant) -> Expr:
+        value: Any = node.value
+        kind = type(value)
+        if kind is str and len(value) <= _CONSTANT_CHARS:
+            return self.constant(value)
+        if kind is int and -_CONSTANT_CHARS < value < _CONSTANT_CHARS:
+            return self.constant(value)
+        return None if value is None or value is ... else exprs.Builtin(kind.__name__)
+
+    def on_JoinedStr(self, node: ast.JoinedStr) -> Expr:
+        first = node.values[0] if node.values else None
+        start: Any = first.value if isinstance(first, ast.Constant) else ""
+        return exprs.Operator(
+            "str", self.some(node.values), exprs.Constant(start) if start else None, node.lineno
+        )
+
+    def on_FormattedValue(self, node: ast.FormattedValue) -> Expr:
+        value = ON[type(node.value)](self, node.value)
+        return exprs.Operator("format", value, self.expr(node.format_spec), node.lineno)
+
+    def on_Call(self, node: ast.Call) -> Expr:
+        func = node.func
+        return exprs.Call(
+            ON[type(func)](self, func),
+            tuple([ON[type(each)](self, each) for each in node.args]),
+            tuple([(word.arg, ON[type(word.value)](self, word.value)) for word in node.keywords]),
+            func.end_lineno or node.lineno,
+        )
+
+    def on_Starred(self, node: ast.Starred) -> Expr:
+        return exprs.Starred(ON[type(node.value)](self, node.value))
+
+    def on_Subscript(self, node: ast.Subscript) -> Expr:
+        line = node.value.end_lineno or node.lineno
+        return exprs.Subscript(ON[type(node.value)](self, node.value), self.expr(node.slice), line)
+
+    def on_Slice(self, node: ast.Slice) -> Expr:
+        return self.some([node.lower, node.upper, node.step]) or exprs.Several(())
+
+    def on_List(self, node: ast.List | ast.Set) -> Expr:
+        return exprs.Listing(tuple([ON[type(each)](self, each) for each in node.elts]))
+
+    on_Set = on_List
+
+    def on_Tuple(self, node: ast.Tuple) -> Expr:
+        return exprs.Tuple(tuple([ON[type(each)](self, each) for each in node.elts]))
+
+    def on_Dict(self, node: ast.Dict) -> Expr:
+        return exprs.Dictionary(
+            tuple([exprs.Starred(None) if each is None else self.expr(each) for each in node.keys]),
+            tuple([ON[type(each)](self, each) for each in node.values]),
+        )
+
+    def comprehension(self, node: Any, *elements: ast.expr) -> Expr:
+        """Lower a comprehension, its loops first: they bind the names that its elements read."""
+        loops = []
+        for loop in node.generators:
+            source = self.expr(loop.iter)
+            target = self.target(loop.target)
+            tests = tuple([ON[type(each)](self, each) for each in loop.ifs])
+            loops.append(exprs.Loop(target, source, tests, bool(loop.is_async), loop.iter.lineno))
+        found = tuple([ON[type(each)](self, each) for each in elements])
+        return exprs.Comprehension(len(elements) > 1, found, tuple(loops))
+
+    def on_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Expr:
+        return self.comprehension(node, node.elt)
+
+    on_SetComp = on_GeneratorExp = on_ListComp
+
+    def on_DictComp(self, node: ast.DictComp) -> Expr:
+        return self.comprehension(node, node.key, node.value)
+
+    def on_Lambda(self, node: ast.Lambda) -> Expr:
+        def body() -> Block:
+            return (terms.Return(self.expr(node.body)),)
+
+        index = self.reserve()
+        self.scope(index, "<lambda>", "lambda", node, body, parameters=self.parameters(node.args))
+        return exprs.Lambda(index)
+
+    def on_BoolOp(self, node: ast.BoolOp) -> Expr:
+        operands = tuple([ON[type(each)](self, each) for each in node.values])
+        return exprs.Either(type(node.op) is ast.And, operands)
+
+    def on_IfExp(self, node: ast.IfExp) -> Expr:
+        return exprs.Choice(
+            self.expr(node.test), self.expr(node.body), self.expr(node.orelse), node.test.lineno
+        )
+
+    def on_BinOp(self, node: ast.BinOp) -> Expr:
+        left, right = ON[type(node.left)](self, node.left), ON[type(node.right)](self, node.right)
+        if left is None and right is None:
+            return None
+        return exprs.Operator(OPERATORS[type(node.op)], left, right, node.lineno)
+
+    def on_UnaryOp(self, node: ast.UnaryOp) -> Expr:
+        value = self.expr(node.operand)
+        return None if value is None else exprs.Operator(OPERATORS[type(node.op)], value, None, node.lineno)
+
+    def on_Compare(self, node: ast.Compare) -> Expr:
+        left = ON[type(node.left)](self, node.left)
+        parts: list[Expr] = []
+        for op, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.expr(comparator)
+            if name := OPERATORS.get(type(op)):
+                pair = (right, left) if name == "contains" else (left, right)
+                parts.append(exprs.Operator(name, *pair, node.lineno))
+            else:  # `is`, `is not`
+                parts.append(exprs.Several((left, right)))
+            left = right
+        return parts[0] if len(parts) == 1 else exprs.Several(tuple(parts))
+
+    def on_Await(self, node: ast.Await) -> Expr:
+        return exprs.Await(ON[type(node.value)](self, node.value), node.lineno)
+
+    def on_Yield(self, node: ast.Yield) -> Expr:
+        self.open.is_generator = True
+        return exprs.Yield(self.expr(node.value))
+
+    def on_YieldFrom(self, node: ast.YieldFrom) -> Expr:
+        self.open.is_generator = True
+        return exprs.YieldFrom(ON[type(node.value)](self, node.value), node.lineno)
+
+    def on_NamedExpr(self, node: ast.NamedExpr) -> Expr:
+        return exprs.Walrus(self.target(node.target), ON[type(node.value)](self, node.value))
+
+    def on_other(self, _: Any) -> Expr:
+        """Lower None, and what has no value of its own, to nothing known."""
+        return None
 
 
-def _is_stub(node: ast.stmt) -> bool:
-    """Tell whether a statement only says that a subclass is to do it."""
-    if isinstance(node, ast.Raise):
-        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
-    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-
-
-_FUNCTIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef})
-_DO: dict[type, Callable[[StatementLowering, Any], Statement | None]] = {
-    getattr(ast, name[3:]): method for name, method in vars(StatementLowering).items() if name[:3] == "do_"
+_DO: dict[type, Callable[[Lowering, Any], Statement | None]] = {
+    getattr(ast, name[3:]): method for name, method in vars(Lowering).items() if name[:3] == "do_"
+}
+_NODES = [each for each in vars(ast).values() if isinstance(each, type) and issubclass(each, ast.AST)]
+ON: dict[type, Callable[[Any, Any], Expr]] = {
+    each: getattr(Lowering, f"on_{each.__name__}", Lowering.on_other) for each in [*_NODES, type(None)]
 }
