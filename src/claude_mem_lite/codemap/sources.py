@@ -27,13 +27,13 @@ _GENERATED = (".min.js", ".min.mjs", ".bundle.js")
 _IGNORE_BYTES, _MOST_RULES, _MOST_ANY = 1 << 16, 1_000, 3
 
 
-def source_files(folder: str, suffixes: tuple[str, ...] = ()) -> Iterator[str]:
-    """Paths of the files that are mapped, relative to a folder, posix, sorted; those of some suffixes alone.
+def source_files(folder: str) -> Iterator[str]:
+    """Paths of the files that are mapped, relative to a folder, posix, sorted.
 
     Hidden and vendored folders, environments, builds and what .gitignore names are left out; of what is only
     named like one, what git tracks and Python packages are kept.
     """
-    return _files(folder, lambda name: name.endswith(suffixes) if suffixes else _is_source_name(name))
+    return _files(folder, _is_source_name)
 
 
 def unmapped(folder: str) -> dict[str, list[str]]:

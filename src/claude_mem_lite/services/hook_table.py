@@ -76,7 +76,7 @@ def with_hooks(text: str, groups_of: dict[str, dict[str, Any]]) -> str:
     return text
 
 
-def without_hooks(text: str, pattern: re.Pattern[str] = OURS, empty: Mapping[str, str] = NO_PARTS) -> str:
+def without_hooks(text: str, pattern: re.Pattern[str], empty: Mapping[str, str]) -> str:
     """Return a settings text without our commands, nor what would be empty without them.
 
     `empty` has the parts that were empty before our commands came, as of `empty_parts`: they stay.
