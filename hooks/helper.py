@@ -1,4 +1,7 @@
-"""Have a process with the libraries answer a hook that finds the web process down, within a bound."""
+"""Help a hook that finds the web process down or old: answer in its place within a bound, bring it up.
+
+The answer is that of a process with the libraries. Nobody waits for the services.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,8 @@ def ask(path: str, fields: dict[str, str], project_dir: str, **parameters: str) 
 
     from claude_mem_lite import config
     from claude_mem_lite.capture import client
-    from claude_mem_lite.hooks import start
 
-    program = start.command()
+    program = _command()
     if not program or not os.path.exists(config.memory_path()):
         return lambda: None
     ours, theirs = client.socket_pair()
@@ -45,6 +47,35 @@ def ask(path: str, fields: dict[str, str], project_dir: str, **parameters: str) 
         return None if body is None else _taken(body, fields)
 
     return read
+
+
+def start_services() -> None:
+    """Have `up` run in the background, which replaces old services, too, unless the user does not want it."""
+    import os
+
+    from claude_mem_lite import config
+
+    program = _command()
+    if not program or not config.autostart():
+        return
+    null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
+    # A process group of its own: what Claude Code kills at a timeout is the hook's.
+    environment = {**os.environ, "CLAUDE_MEM_STARTED_BY": "hook"}
+    arguments = [*program, "up", "--quiet"]
+    os.posix_spawn(program[0], arguments, environment, file_actions=[null, *nowhere], setpgroup=0)
+
+
+def _command() -> list[str]:
+    """Return the beginning of a command that runs `claude-mem` with its libraries; [] where there is none."""
+    import os
+    import sys
+
+    if os.environ.get("CLAUDE_PLUGIN_ROOT"):  # this Python is any one: the services need theirs
+        found = (os.path.join(folder, "claude-mem") for folder in os.get_exec_path())
+        # One in a relative folder would be the user's project's.
+        return [path for path in found if os.path.isabs(path) and os.access(path, os.X_OK)][:1]
+    return [sys.executable, "-I", "-m", "claude_mem_lite.cli"]
 
 
 def _taken(body: bytes, fields: dict[str, str]) -> bytes | None:

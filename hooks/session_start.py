@@ -41,9 +41,9 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
         printed = read()
         is_old = asked.code is not None and (code is None or code not in {"", asked.code})
         if asked.is_down or asked.is_error or is_old or not inbox.ring():
-            from claude_mem_lite.hooks import start
+            from claude_mem_lite.hooks import helper
 
-            start.start_services()
+            helper.start_services()
         return _without_web(fields, started, project_dir) if printed is None else printed
 
     return answer

@@ -32,9 +32,9 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
     def answer() -> bytes:
         printed = read()
         if asked.is_down:  # they stop when nobody needs them, and this session goes on
-            from claude_mem_lite.hooks import start
+            from claude_mem_lite.hooks import helper
 
-            start.start_services()
+            helper.start_services()
         return printed or b""
 
     return answer
