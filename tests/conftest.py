@@ -5,8 +5,6 @@ the code of the test, its fixtures and the functions of tests/ that they call, o
 whose process the product starts, git for example, says so itself with `@pytest.mark.process`; else it fails.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

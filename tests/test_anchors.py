@@ -1,7 +1,5 @@
 """Test which code a learning speaks of, and which changes of that code mark it."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Layers of the package, and the page that tells of them: imports go down only, an event takes its way."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import datetime as dt

@@ -1,11 +1,9 @@
 """Beside Claude Code's own memory: its notes are no work, nothing is told twice, its feedback is learned."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from support import cases
@@ -19,11 +17,10 @@ from claude_mem_lite.distill import auto_memory, record
 from claude_mem_lite.learnings import client_notes, curate
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.storage import learnings, models, queries
+from claude_mem_lite.storage.models import Learning
 
 CASES = cases.load("auto_memory")
 
-if TYPE_CHECKING:
-    from claude_mem_lite.storage.models import Learning
 
 MOCKS = "Integration tests must hit a real database, not mocks."
 FEEDBACK = f"""---

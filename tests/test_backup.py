@@ -1,7 +1,5 @@
 """backup and restore: a consistent copy while everything runs, and nothing touched before it is checked."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

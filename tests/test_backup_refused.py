@@ -1,7 +1,5 @@
 """Archives that are no backup, or were changed, are refused before anything is replaced."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Message Batches at half the price: sent, asked about, taken in, and never a reason to lose a capture."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

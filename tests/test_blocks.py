@@ -1,13 +1,11 @@
 """Test what hooks put into a session through the web process, and what is noted of it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import anyio
@@ -15,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.requests import Request
+from starlette.responses import Response
 from support.blocks import COMMIT, EDIT, PROMPT, READ, hook, remember, told_in_time, told_lines
 from support.commands import command
 from support.context import is_fenced
@@ -31,9 +30,6 @@ from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import evals, models
 from claude_mem_lite.web import blocks as web_blocks
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
 
 CONTINUES = ["## Earlier work that this may continue", "The pager of `Feed` is left to Kit."]
 

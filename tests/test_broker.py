@@ -1,7 +1,5 @@
 """The broker: a message is there until its task has returned, whatever dies in between."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import time

@@ -1,7 +1,5 @@
 """The terminal view: what it lists and tells, search, edit, forget; captured text is only text."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable

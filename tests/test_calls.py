@@ -1,7 +1,5 @@
 """Calls beyond Python, from a scan to the command line; Claude is asked of those that the map cannot tell."""
 
-from __future__ import annotations
-
 import re
 import time
 import zlib

@@ -1,7 +1,5 @@
 """Claude's words by the user's own client: `claude -p` as a program that plays it, and the real one."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """Claude's words through the real services: hooks, consumer and web process against an API on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

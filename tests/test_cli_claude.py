@@ -1,7 +1,5 @@
 """claude-mem compress and cost, as processes: what they print, what they cost, how they end."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -67,8 +65,7 @@ def test_compress_takes_only_so_many(fake: FakeMessages) -> None:
 
 
 def test_compress_without_a_key_says_how_to_get_one(
-    fake: FakeMessages,
-    monkeypatch: pytest.MonkeyPatch,
+    fake: FakeMessages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line on stderr, exit 1."""
     capture()

@@ -1,7 +1,5 @@
 """map, history, callers, callees and mermaid as processes, and what the web process says of the code."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

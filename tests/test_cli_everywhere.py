@@ -4,8 +4,6 @@ What a command does is tested elsewhere; here none may end in a traceback, print
 was asked for, or fail without its one line.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The learnings commands as processes: what they print, as text and as JSON, what they change and refuse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """claude-mem model and the search row of status, as processes: what they print, how they end."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

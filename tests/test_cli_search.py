@@ -1,7 +1,5 @@
 """claude-mem search, as a process: what it asks, what it prints, how it ends."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Iterator

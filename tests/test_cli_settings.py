@@ -1,7 +1,5 @@
 """config.toml as commands show and change it, line by line; and logs as a command prints them."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """The tree of commands: its help, near misses, defects, what it imports, and how lines fit a terminal."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import json

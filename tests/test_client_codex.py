@@ -3,8 +3,6 @@
 The payloads were recorded from Codex CLI 0.169.0 against a model API on loopback.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

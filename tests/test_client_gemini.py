@@ -1,7 +1,5 @@
 """Gemini CLI and Cursor: what they send becomes Claude Code's events, and our answers become theirs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests that events change the map and name who did it; after a whole history it equals the files."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -49,10 +47,7 @@ def test_an_edit_is_its_observations_doing(project: Path) -> None:
     (project / "a.py").write_text((project / "a.py").read_text() + "\n\ndef by_hand(): pass\n")
     second = happen(project, edited(project, "a.py", "return f()", "return f(2)", session_id="s2"))
 
-    assert changes(project)[1:] == [
-        ("by_hand", "new", "s2", None),
-        ("C.m", "modified", "s2", second),
-    ]
+    assert changes(project)[1:] == [("by_hand", "new", "s2", None), ("C.m", "modified", "s2", second)]
     assert {row.qualified_name: row.session_id for row in code.functions(str(project))} == {
         "f": "s1", "C": "", "C.m": "s2", "by_hand": "s2",
     }  # fmt: skip

@@ -1,7 +1,5 @@
 """The map as it is remembered: what a scan changes in it, and what is stored of a source."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The graph that heals: what confirms an edge, what finds one, what lets it go stale, and by how much."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

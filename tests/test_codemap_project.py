@@ -130,10 +130,7 @@ def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
 
     assert [
         (edge.caller, edge.callee, edge.line, edge.resolution, edge.confidence) for edge in found.unresolved()
-    ] == [
-        ("main.f", "y.unheard_of", 4, "unresolved", 0.5),
-        ("main.f", "missing", 5, "unresolved", 0.5),
-    ]
+    ] == [("main.f", "y.unheard_of", 4, "unresolved", 0.5), ("main.f", "missing", 5, "unresolved", 0.5)]
 
 
 def test_calls_on_what_comes_from_outside_are_unresolved_where_a_method_is_called_so(tmp_path: Path) -> None:
@@ -263,13 +260,7 @@ def test_annotation_without_arguments_does_not_cost_the_project(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("result", "runs"),
-    [
-        ("os.getcwd()", 1),
-        ("A()", 2),
-        ("[os.getcwd()]", 1),
-        ("[A()]", 2),
-        ("A() if os else B()", 2),
-    ],
+    [("os.getcwd()", 1), ("A()", 2), ("[os.getcwd()]", 1), ("[A()]", 2), ("A() if os else B()", 2)],
 )
 def test_scope_is_evaluated_again_for_values_of_the_project(result: str, runs: int) -> None:
     """A scope waits for no result from outside the project, and for one of its own only once."""

@@ -1,11 +1,11 @@
 """A changed file: what it can reach is resolved again, and the map is that of a resolution of everything."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support import cases
@@ -19,9 +19,6 @@ from claude_mem_lite.storage import call_edges, code
 
 CASES = cases.load("codemap/renewal")
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 FILES = CASES["files"]
 SEEDS = range(12)

@@ -1,7 +1,5 @@
 """Test what a session is told while the web process is down, and after it is up again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

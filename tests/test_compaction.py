@@ -1,10 +1,9 @@
 """The client's own summary of a compacted session: what is kept, what is marked, what follows it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support import cases
@@ -22,8 +21,6 @@ from claude_mem_lite.storage import queries
 
 CASES = cases.load("compaction")
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SUMMARY = CASES["summary"]
 CONDENSED = (

@@ -1,7 +1,5 @@
 """The block for a session's start: its layers, its sources, its budget, its fence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

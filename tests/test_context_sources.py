@@ -1,7 +1,5 @@
 """Tests the parts of a block, their order, its budget and its fence."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """CONTRIBUTING.md and the files for contributors name what is there, in the versions that are pinned."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Damaged databases: every command says in one line what was found and what to do."""
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3

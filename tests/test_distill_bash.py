@@ -1,7 +1,5 @@
 """Tests how commands and edits are worded."""
 
-from __future__ import annotations
-
 from difflib import SequenceMatcher
 from typing import Any
 

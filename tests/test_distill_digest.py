@@ -1,7 +1,5 @@
 """Tests that a digest for Claude is short, says each thing once, and keeps the facts."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import sys

@@ -1,7 +1,5 @@
 """Test the observation of an event, alone or folded with others, whatever a client sends."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests how captured text is kept, summed up and told."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

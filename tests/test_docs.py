@@ -1,7 +1,5 @@
 """The README says what there is, and what it says works."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

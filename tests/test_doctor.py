@@ -1,7 +1,5 @@
 """The doctor as a process: what it finds where all is sound, new or broken, and what it cures."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Models that turn text into vectors: the real small one, a tiny Qwen3 of real architecture, their holder."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """Tests which embedding model is chosen, and that a process loads it once, late, and drops it when idle."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import os

@@ -1,7 +1,5 @@
 """eval health and eval sql: what the memory tells of itself, as numbers that can be counted by hand."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time

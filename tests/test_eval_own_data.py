@@ -1,7 +1,5 @@
 """eval retrieval and eval recall: figures on files of the user's own, whose memory they leave alone."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """eval compression and eval benchmark: a judge through the real SDK, whatever goes wrong."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """eval replay: what memory would have told past sessions, beside lists that need none."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Tests which sentences make a rule, a candidate or nothing, and which say again what was said before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

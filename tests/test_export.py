@@ -1,7 +1,5 @@
 """The memory as text: out, in again, and out as the same bytes; what is wrong in it is named and left out."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

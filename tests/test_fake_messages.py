@@ -1,7 +1,5 @@
 """The loopback Messages API does what tests of real clients and of faults take for granted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anthropic

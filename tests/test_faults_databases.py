@@ -1,7 +1,5 @@
 """Databases that are damaged, deleted, locked, read-only, older or newer: told, mended, gone on with."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """A disk that is full, for each store: hooks disturb nobody, nothing acknowledged is lost, all goes on."""
 
-from __future__ import annotations
-
 import json
 import resource
 import sqlite3

@@ -1,7 +1,5 @@
 """Work that is interrupted, late or too much: SIGTERM in each task, clocks, 100,000 events, descriptors."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

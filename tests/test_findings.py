@@ -1,9 +1,8 @@
 """Tests how calls that fail again and again become findings, and what the next session is told of them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support import cases, events
@@ -29,9 +28,6 @@ from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.storage import findings, models
 
 CASES = cases.load("findings")
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def call(command: str, *, error: str = "", output: str = "done") -> Capture:
@@ -127,10 +123,7 @@ OFF = "no such service: api, or it is off"
         # What else was run since may have settled it.
         (["pytest a.py", "shelf prepare", "A=1 pytest a.py"], "shelf prepare && A=1 pytest a.py"),
         # What made it work was run before it.
-        (
-            ["shelf load", "docker compose up -d", "shelf load"],
-            "docker compose up -d && shelf load",
-        ),
+        (["shelf load", "docker compose up -d", "shelf load"], "docker compose up -d && shelf load"),
         (["shelf load", EDIT, "docker compose up -d", "shelf load"], None),
         # It works again since; and it came as far as the code, which is at work.
         (

@@ -1,7 +1,5 @@
 """Test the counts for ranking: how common words are, and the weight of a model's cosine."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import time

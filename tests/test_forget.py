@@ -1,7 +1,5 @@
 """`forget` deletes to the last byte: each test searches every file of the data directory."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """`forget` behind running services, over what cannot be read, and after it was cut short."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -16,19 +14,7 @@ import pytest
 from support.commands import command
 from support.databases import observation_row, rows, session_row, sessions_kept
 from support.hooks import run_hook
-from support.planted import (
-    DOOMED,
-    KEPT,
-    PROJECT,
-    STEM,
-    WORD,
-    doomed_ids,
-    embed_all,
-    left,
-    plant,
-    prompt,
-    ran,
-)
+from support.planted import DOOMED, KEPT, PROJECT, STEM, WORD, doomed_ids, embed_all, left, plant, prompt, ran
 from support.processes import claude_mem, running, wait_until
 
 from claude_mem_lite import config

@@ -1,7 +1,5 @@
 """Tests what a guard reads in the words of a rule, and which calls break it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests what the guard hook answers, and how the user switches guards on."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Tests who says what: where the user speaks, and whether they, Claude or a tool said it first."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The recorded history through real hooks and a real consumer: what is kept, what is not, what is found."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The hooks as Claude Code runs them: an event on stdin, a row in queue.db, exit 0."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

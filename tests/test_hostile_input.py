@@ -1,7 +1,5 @@
 """Whatever comes on stdin, of any client: exit 0, its protocol or silence, no other file touched."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

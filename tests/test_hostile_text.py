@@ -1,7 +1,5 @@
 """Planted orders on their way into the next session: they are quoted, or withheld."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

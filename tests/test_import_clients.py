@@ -1,7 +1,5 @@
 """import transcripts --from codex or gemini: their records become the memory that hooks would have made."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """import transcripts: what it leaves in the function history; what goes on meanwhile, or cuts it short."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

@@ -1,7 +1,5 @@
 """Tests how memory is imported from text: known rows stay, suspicious ones wait, wrong lines are named."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """import claude-mem: what the original claude-mem remembers is taken over, once, and its file only read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """import transcripts: the same memory as by the hooks, once, for nothing, whatever comes between."""
 
-from __future__ import annotations
-
 import datetime as dt
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """No event is lost on its way: the inbox, its spool, and consumers that are stopped or killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Installing edits a file that is the user's: what they wrote stays as they wrote it, byte for byte."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Installing for other clients: only the hooks go in, only they come out, and nobody is asked in vain."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Test that install registers the events that the client knows, a command for a shell, and the skill."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

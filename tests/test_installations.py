@@ -1,7 +1,5 @@
 """Several installations over one data directory: whose code the services run, by real processes of each."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

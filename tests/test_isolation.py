@@ -1,7 +1,5 @@
 """Sources are read in a process of their own, whose end is not the end of the consumer."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

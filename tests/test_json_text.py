@@ -1,10 +1,9 @@
 """Edits of JSON texts change one place and no other byte, whatever the layout."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -16,8 +15,6 @@ from claude_mem_lite.services import json_text
 
 CASES = cases.load("json_text")
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a loaded machine
 
@@ -123,13 +120,7 @@ def test_remove_takes_out_one_item_and_changes_no_other(place: tuple[str, int], 
 
 
 @unhurried
-@given(
-    DOCUMENTS,
-    st.sampled_from([None, 2, 4, "\t"]),
-    st.sampled_from(["\n", "\r\n"]),
-    ADDED,
-    st.data(),
-)
+@given(DOCUMENTS, st.sampled_from([None, 2, 4, "\t"]), st.sampled_from(["\n", "\r\n"]), ADDED, st.data())
 def test_append_writes_in_the_layout_of_the_text(
     drawn: Any, indent: int | str | None, newline: str, value: object, data: st.DataObject
 ) -> None:
@@ -154,11 +145,7 @@ def test_append_writes_in_the_layout_of_the_text(
     assert after == dump()
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    CASES["appended"],
-    ids=repr,
-)
+@pytest.mark.parametrize(("text", "expected"), CASES["appended"], ids=repr)
 def test_append_to_an_object(text: str, expected: str) -> None:
     """A new member takes the line break and the indentation of the last one, and none where that has none."""
     assert json_text.append(text, 0, [1], key="k") == expected

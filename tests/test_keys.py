@@ -1,7 +1,5 @@
 """Test the choice of the API key, and which variables reach the services and the API."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

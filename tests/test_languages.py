@@ -1,7 +1,5 @@
 """Test the definitions found in each language against a list by hand; hashes, changes, hostile sources."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

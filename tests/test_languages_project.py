@@ -1,7 +1,5 @@
 """A project of several languages: what is scanned, what edits change, what sessions get to know of it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -83,10 +81,7 @@ def test_a_scan_maps_every_language_and_nothing_that_is_ignored(shop: Path) -> N
         "web/cart.ts": ["Cart", "Cart.add"],
         "web/keep.gen.ts": ["kept"],
     }
-    assert noted() == [
-        ("store.go", "Store.Get", "modified"),
-        ("core/src/lib.rs", "core", "deleted"),
-    ]
+    assert noted() == [("store.go", "Store.Get", "modified"), ("core/src/lib.rs", "core", "deleted")]
 
 
 @pytest.mark.process  # git tells where the project is

@@ -1,7 +1,5 @@
 """Test the learnings of the recorded sessions, without a key and with one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

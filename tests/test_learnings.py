@@ -1,7 +1,5 @@
 """Tests how learnings begin, are confirmed, contradicted and revived, and fade, with their confidence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Learnings that nobody sees any more fade; by meaning some are one, and some are asked about."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Test when the services end by themselves, and the files for launchd and systemd."""
 
-from __future__ import annotations
-
 import json
 import os
 import plistlib

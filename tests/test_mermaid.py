@@ -1,7 +1,5 @@
 """The call graph as a flowchart: what it shows and leaves out, and that no name gets out of its label."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The reader's copy of the vectors follows what the writer's process does, and stays within its memory."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

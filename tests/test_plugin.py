@@ -1,7 +1,5 @@
 """The plugin form: what Claude Code finds in this repository, and that the same hooks run from there."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

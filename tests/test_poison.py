@@ -1,7 +1,5 @@
 """Memory poisoning is contained: from hooks' events to what is told, with a model that obeys the poison."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -282,8 +280,7 @@ def rich(fake: FakeMessages, memory: Path) -> FakeMessages:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    "cases",
-    [pytest.param(cases, id=kind) for batch in BATCHES for kind, cases in batch.items()],
+    "cases", [pytest.param(cases, id=kind) for batch in BATCHES for kind, cases in batch.items()]
 )
 def test_no_poison_becomes_a_learning(cases: list[Attack], way: Way, rich: FakeMessages) -> None:
     """Whatever an obedient model makes of it waits; what was known stays as it was; blocks stay fenced."""
@@ -331,10 +328,7 @@ def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, web_and_consum
     case = BATCHES[0]["files"][0]
     project, said = "/home/dev/ledger", "Never touch legacy/ in this project"
     fake.answer = obedient([case.says, case.told, said], dict)
-    events = [
-        prompt(f"{said}. {PROMPT}"),
-        *events_of(case, "spread")[1:],
-    ]
+    events = [prompt(f"{said}. {PROMPT}"), *events_of(case, "spread")[1:]]
     for event in [*events, {"hook_event_name": "SessionEnd", "reason": "other"}]:
         hook = str(install.hook_events()[event["hook_event_name"]]["hook"])
         assert run_hook(hook, {"session_id": "s1", **event}, project_dir=project).returncode == 0

@@ -1,7 +1,5 @@
 """A project is a repository wherever it is worked on, in work trees, clones, moved folders; off if wanted."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

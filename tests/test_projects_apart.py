@@ -1,7 +1,5 @@
 """Nothing that a session is given, or told to ask for, crosses from one project to another."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Tests what a query asks for, how the index is asked, and what of the hits is folded into one."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing

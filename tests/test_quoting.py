@@ -1,9 +1,6 @@
 """Tests that captured text gives no orders, cannot leave its quotation marks, waits if it is suspicious."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -17,9 +14,6 @@ from claude_mem_lite.distill.echoes import REPEATED_WORDS, from_outside, quote_o
 from claude_mem_lite.distill.suspicion import LONGEST, suspicions
 from claude_mem_lite.quoting import balanced, named, parts, quote_blocks, quote_long_names, quoted
 from claude_mem_lite.text import clip, first_sentence, one_line, sentences
-
-if TYPE_CHECKING:
-    from claude_mem_lite.distill.suspicion import Origin
 
 CASES = cases.load("quoting")
 # What is captured bears a Z, what is ours none.
@@ -53,11 +47,7 @@ def test_no_cut_takes_a_quotation_its_marks(
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [
-        ("src/money.py", "src/money.py"),
-        ("a b.md", "“a b.md”"),
-        ('say "hi” there', '“say "hi" there”'),
-    ],
+    [("src/money.py", "src/money.py"), ("a b.md", "“a b.md”"), ('say "hi” there', '“say "hi" there”')],
 )
 def test_a_name_with_blanks_is_quoted(name: str, told: str) -> None:
     """Any other is told as it is."""
@@ -172,7 +162,7 @@ ORDINARY = cases.load("learnings/ordinary")
 ORIGIN = "came only from a tool's output"
 
 
-def by_origin(texts: dict[Origin, list[str]]) -> list[tuple[str, Origin]]:
+def by_origin(texts: dict[str, list[str]]) -> list[tuple[str, str]]:
     """Return texts, each with whose words it is."""
     return [(text, origin) for origin, of_origin in texts.items() for text in of_origin]
 

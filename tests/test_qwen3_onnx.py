@@ -1,7 +1,5 @@
 """Qwen3 by onnxruntime: a tiny decoder of the real architecture as an ONNX file, and fetching one."""
 
-from __future__ import annotations
-
 import dataclasses
 import fcntl
 import hashlib

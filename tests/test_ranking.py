@@ -1,7 +1,5 @@
 """Each part of a row's score, by small examples whose numbers are worked out here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import log, sqrt
 from typing import Any

@@ -4,8 +4,6 @@ Opt in by naming them, `CLAUDE_MEM_TEST_CODEX=/path/to/codex`, `CLAUDE_MEM_TEST_
 `npm install @openai/codex @google/gemini-cli`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Opt in by naming the client: `CLAUDE_MEM_TEST_CLIENT=/path/to/claude pytest test
 (`npm install @anthropic-ai/claude-code`; several paths are separated by colons).
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A memory that was lost is made anew from what queue.db still has, and every command says so."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import nullcontext

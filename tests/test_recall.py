@@ -1,7 +1,5 @@
 """Recall for a prompt: when it answers, what it tells, and that it stays within its fence and budget."""
 
-from __future__ import annotations
-
 import calendar
 import json
 import time
@@ -166,10 +164,7 @@ def test_what_was_shown_is_not_told_again(pond: Path) -> None:
 
     assert [line.id for line in first.lines] == ["aaaaaaaa11"]
     assert (second.lines, why(second, "aaaaaaaa11")) == ([], ["already shown"])
-    assert ([line.id for line in with_echo.lines], why(with_echo, "bbbbbbbb")) == (
-        ["aaaaaaaa11"],
-        [],
-    )
+    assert ([line.id for line in with_echo.lines], why(with_echo, "bbbbbbbb")) == (["aaaaaaaa11"], [])
 
 
 def test_neither_the_prompt_nor_a_bare_done_is_told(pond: Path) -> None:
@@ -322,11 +317,7 @@ def test_later_prompts_get_what_is_near_the_best(pond: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("certain", "told"),
-    [
-        (0.3, set()),
-        (0.4, {"later question"}),
-        (0.65, {"first", "later question", "later task"}),
-    ],
+    [(0.3, set()), (0.4, {"later question"}), (0.65, {"first", "later question", "later task"})],
 )
 def test_a_later_question_may_be_less_certain(
     pond: Path, monkeypatch: pytest.MonkeyPatch, certain: float, told: set[str]

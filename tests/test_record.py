@@ -1,7 +1,5 @@
 """From events to observations: the same whatever the order, and however often."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Events lose secrets, private passages and ignored files, and are bounded; the ordinary one is not read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

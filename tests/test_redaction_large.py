@@ -1,7 +1,5 @@
 """Large and hostile texts: cheap looks rule out most beginnings of tokens, and no shape takes for ever."""
 
-from __future__ import annotations
-
 import json
 import random
 import string

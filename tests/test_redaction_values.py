@@ -1,7 +1,5 @@
 """Secrets go: tokens of known services, values by their names, places and forms, and what commands print."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

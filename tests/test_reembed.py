@@ -1,7 +1,5 @@
 """claude-mem reembed: a model is changed behind a running system, cut short, and gone on with."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

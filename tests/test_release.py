@@ -1,7 +1,5 @@
 """One command moves version, changelog and tag; the docs site has every page."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

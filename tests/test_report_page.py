@@ -1,7 +1,5 @@
 """The page of a report: inert whatever was captured, drawn as it should be, and right in a real browser."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import html

@@ -1,7 +1,5 @@
 """Reports of the recorded history and of made-up memories: what is told, of which time, in every form."""
 
-from __future__ import annotations
-
 import datetime as dt
 import html
 import json

@@ -1,7 +1,5 @@
 """Claude's words in place of the local ones: packs, answers, summaries, the ledger, through the real SDK."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

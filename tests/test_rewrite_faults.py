@@ -1,7 +1,5 @@
 """Test that failures of the API lose nothing, and that nobody pays twice."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -11,14 +9,7 @@ from typing import Any
 
 import pytest
 from support import cases
-from support.claudes_words import (
-    KEY,
-    capture,
-    play,
-    record_ids,
-    row_of,
-    status_of,
-)
+from support.claudes_words import KEY, capture, play, record_ids, row_of, status_of
 from support.fake_messages import FakeMessages, Fault
 
 from claude_mem_lite import keys, settings, settings_file

@@ -1,7 +1,5 @@
 """Tests how two learnings stand to each other, by their words and by a cosine."""
 
-from __future__ import annotations
-
 import pytest
 from support import cases
 

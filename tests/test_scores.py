@@ -1,7 +1,5 @@
 """Scores of evaluations, and evaluations by themselves: when they are due, and that nobody waits for them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hybrid search on real parts: MiniLM, LanceDB, a consumer and a web process on a socket."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sqlite3

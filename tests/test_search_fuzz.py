@@ -1,7 +1,5 @@
 """Whatever is asked, search answers: 200 or 422, in JSON, over a connection that stays open."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import random

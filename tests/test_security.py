@@ -1,7 +1,5 @@
 """Test permissions and owners of files, access to the socket, endless bodies, and what files hold."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """The services under their supervisor, as the commands run them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

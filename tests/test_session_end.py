@@ -1,7 +1,5 @@
 """Test how a session's end is told, what it left open, and what later sessions settle."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """First steps: the demo shows what there is to win, install-hooks sets it up, uninstall leaves no trace."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """A session's state: what its reports and the user's answers make of it, and what a block tells of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The memory's schema, its models, and the questions put to it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sqlite3

@@ -1,7 +1,5 @@
 """Test the block that a sub-agent gets as it starts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

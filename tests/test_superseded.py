@@ -1,7 +1,5 @@
 """Tests that names taken out of the code, and old values of settings, are told as gone."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path
@@ -79,15 +77,9 @@ def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: 
         ("git mv api/lib ./api/shelf", [("api/lib", "api/shelf", "")]),
         ("git mv lib shelf", []),
         ("git mv api/lib 'x`y' && git rm 'a`b/old'", []),
-        (
-            "git mv api/a.go api/b.go shelf/",
-            [("api/a.go", "shelf/a.go", ""), ("api/b.go", "shelf/b.go", "")],
-        ),
+        ("git mv api/a.go api/b.go shelf/", [("api/a.go", "shelf/a.go", ""), ("api/b.go", "shelf/b.go", "")]),
         ("git mv api/a.go shelf", [("api/a.go", "shelf/a.go", "")]),
-        (
-            "git grep -l host | xargs sed -i 's#host:5433#host:55432#g'",
-            [("host:5433", "host:55432", "")],
-        ),
+        ("git grep -l host | xargs sed -i 's#host:5433#host:55432#g'", [("host:5433", "host:55432", "")]),
         ("sed -i 's#host:5433#host:55432#g' compose.yml", []),
         ("sed -i 's#books/.*#shelf/a#g' a.py b.py", []),
     ],

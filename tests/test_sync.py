@@ -1,7 +1,5 @@
 """Machines of one user at a hub: what one remembers all do, what one forgets nobody has, whatever happens."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import stat

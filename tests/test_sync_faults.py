@@ -1,7 +1,5 @@
 """Every hub in every trouble, for one's own machines and for a team: nothing is lost or comes back."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

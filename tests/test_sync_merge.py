@@ -1,7 +1,5 @@
 """Records that meet: whatever order, however often, whichever machines crash, they end up the same."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 import shutil

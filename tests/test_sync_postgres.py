@@ -1,7 +1,5 @@
 """Machines of one user at a PostgreSQL: what travels, what a role sees, and what a fault there costs."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Two machines with their real services share a rule through each kind of hub, and forget it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Colleagues at a hub: what each chose travels, and what others say waits for trust in their key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

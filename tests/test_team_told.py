@@ -1,7 +1,5 @@
 """Tests that what colleagues share is told by their names, as text, and that none of them stops anybody."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

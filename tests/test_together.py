@@ -1,7 +1,5 @@
 """Tests that a start tells what several sessions explained, changed together, or merged."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

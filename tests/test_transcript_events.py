@@ -1,7 +1,5 @@
 """A transcript's lines become the events that the hooks were sent, whatever client wrote them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

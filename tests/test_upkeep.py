@@ -1,7 +1,5 @@
 """The memory kept small: what goes by age, count and size, and what stays; the full text put in order."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

@@ -1,7 +1,5 @@
 """Test the notes of what a session was shown and used, and what may come again."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

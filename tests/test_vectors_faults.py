@@ -1,7 +1,5 @@
 """The vectors survive writers that are killed and whatever is done to their files."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

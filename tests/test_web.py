@@ -1,7 +1,5 @@
 """The web process, a real one: uvicorn on a real socket."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Words and times of a query: words are those of the index of SQLite, a time is a span that comes first."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

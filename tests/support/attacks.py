@@ -1,7 +1,5 @@
 """Poisoned inputs as they reach a session, what an obedient model makes of each, and ordinary sessions."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Builds a small memory and reads what hooks put into a session of it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases that are kept as text: what goes in and what comes of it, in the files of tests/data."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

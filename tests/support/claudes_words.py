@@ -1,7 +1,5 @@
 """Share among tests of Claude's words its answers, captures to write about, and a fake clock."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

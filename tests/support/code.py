@@ -1,7 +1,5 @@
 """A project under git whose files are edited, and the events of that."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Members of a team: data directories in one process, each with the same project in a folder of its own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import suppress

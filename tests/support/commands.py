@@ -1,7 +1,5 @@
 """Run the commands in this process: what a process of their own adds costs more than the commands do."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging

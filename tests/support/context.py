@@ -1,7 +1,5 @@
 """Blocks of context at a time of their own: what is stored before, and the lines that come of it."""
 
-from __future__ import annotations
-
 import calendar
 import re
 import time

@@ -1,7 +1,5 @@
 """Rows of the two databases: write them as the product does, and read them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

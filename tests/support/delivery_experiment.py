@@ -3,8 +3,6 @@
 Not a test by itself.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Events as Claude Code sends them to hooks, without the session that they are of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Event = dict[str, Any]

@@ -1,7 +1,5 @@
 """A judge for tests of evaluations that answers by the observation's text."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -3,8 +3,6 @@
 Real clients drive it: Claude Code by `steps`, the SDK in our own code by `answer`, the schema and `faults`.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -4,8 +4,6 @@ A step is `{"text": …}` or `{"tool": name, "input": …}`; the step of a reque
 since the user's last words. Nothing is checked but what a real client needs.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

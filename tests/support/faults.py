@@ -3,8 +3,6 @@
 Not a test by itself.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

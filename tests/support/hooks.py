@@ -1,7 +1,5 @@
 """Start hooks as Claude Code does, and make up events for them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A loopback stand-in for a model hub: it serves files by Range, and cuts or refuses them on request."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

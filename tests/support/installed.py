@@ -1,7 +1,5 @@
 """Reads what install writes into Claude Code's settings."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -1,14 +1,10 @@
 """Draw JSON texts by hypothesis, written by a renderer of our own: the layout is as odd as we like."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Objects are tuples of members here: order and doubled keys count.
 SCALARS = (

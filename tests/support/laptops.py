@@ -1,7 +1,5 @@
 """Two data directories with their real services, each with a clone of one repository."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Several data directories in one process, each a machine with a hub between them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

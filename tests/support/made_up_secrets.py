@@ -1,7 +1,5 @@
 """Secrets made up at run time, so that none stands in the repository, and events that may hold them."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

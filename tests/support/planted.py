@@ -1,7 +1,5 @@
 """A memory with a word in every place that can hold one, and what is left of it after it was forgotten."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

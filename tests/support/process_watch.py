@@ -1,7 +1,5 @@
 """The processes of tests: which tests start one, by their code and by what they did, and which are left."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

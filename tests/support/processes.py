@@ -1,7 +1,5 @@
 """Run the commands, start the services, and wait for them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Writes a tiny Qwen3 decoder as an ONNX file, with the inputs and outputs of Transformers.js."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,10 +25,7 @@ def random_weights() -> dict[str, Any]:
     def matrix(rows: int, columns: int) -> Any:
         return random.standard_normal((rows, columns), np.float32) * np.float32(0.2)
 
-    found = {
-        "embed_tokens.weight": matrix(VOCABULARY, HIDDEN),
-        "norm.weight": _ones(HIDDEN),
-    }
+    found = {"embed_tokens.weight": matrix(VOCABULARY, HIDDEN), "norm.weight": _ones(HIDDEN)}
     for layer in range(LAYERS):
         found |= {
             f"layers.{layer}.{name}.weight": value

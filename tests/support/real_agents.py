@@ -1,7 +1,5 @@
 """Real clients beside Claude Code, each with a HOME of its own, our hooks, and a fake of its model API."""
 
-from __future__ import annotations
-
 import html
 import json
 import os

@@ -1,7 +1,5 @@
 """A real Claude Code with a HOME of its own, our hooks and services, and a fake of the API."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The recorded sessions of tests/data, their facts, and what a memory made of them."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

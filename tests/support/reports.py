@@ -1,7 +1,5 @@
 """Share among tests of reports a memory of the recorded history, on a disk that changes with it."""
 
-from __future__ import annotations
-
 import datetime as dt
 import sys
 import time

@@ -1,8 +1,6 @@
 """Draws captures of any shape and texts of many alphabets, for Hypothesis."""
 # ruff: noqa: RUF001  (letters that look alike are what is drawn)
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from claude_mem_lite.distill.observation import Capture

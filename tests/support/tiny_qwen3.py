@@ -1,7 +1,5 @@
 """Makes a Qwen3 embedding model of the real architecture, small enough for a test: 0.6 MB, random weights."""
 
-from __future__ import annotations
-
 import argparse
 import glob
 import json

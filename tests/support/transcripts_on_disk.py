@@ -1,14 +1,12 @@
 """Transcripts as Claude Code writes them: the recorded ones, and what a test puts together line by line."""
 
-from __future__ import annotations
-
 import datetime as dt
 import gzip
 import json
 import os
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from claude_mem_lite.storage import learnings, models
 from support.commands import command
@@ -66,15 +64,15 @@ class Lines:
         """When the last line was written, as the memory writes times."""
         return self._at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    def user(self, content: Any, **fields: Any) -> Lines:
+    def user(self, content: Any, **fields: Any) -> Self:
         """Add what stands in the user's name."""
         return self.add("user", message={"role": "user", "content": content}, **fields)
 
-    def said(self, text: str, *, same: bool = False, **fields: Any) -> Lines:
+    def said(self, text: str, *, same: bool = False, **fields: Any) -> Self:
         """Add what the assistant said, in the `same` message as before or in another."""
         return self._assistant({"type": "text", "text": text}, same=same, **fields)
 
-    def call(self, tool: str, given: Any, *, call_id: str = "", after_s: float = 1) -> Lines:
+    def call(self, tool: str, given: Any, *, call_id: str = "", after_s: float = 1) -> Self:
         """Add a tool call."""
         self._calls += 1
         self._call_id = (
@@ -83,34 +81,34 @@ class Lines:
         block = {"type": "tool_use", "id": self._call_id, "name": tool, "input": given}
         return self._assistant(block, same=False, after_s=after_s)
 
-    def result(self, shown: Any, response: Any = None, *, is_error: bool = False) -> Lines:
+    def result(self, shown: Any, response: Any = None, *, is_error: bool = False) -> Self:
         """Add the last call's result, with the object that its hook had where there is one."""
         block = {"type": "tool_result", "tool_use_id": self._call_id, "content": shown, "is_error": is_error}
         return self.user([block], **({} if response is None else {"toolUseResult": response}))
 
-    def bash(self, command: str, output: str = "") -> Lines:
+    def bash(self, command: str, output: str = "") -> Self:
         """Add a command and what it printed."""
         response = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
         return self.call("Bash", {"command": command}).result(output, response)
 
-    def wrote(self, path: str, content: str) -> Lines:
+    def wrote(self, path: str, content: str) -> Self:
         """Add a Write of a new file."""
         response = {"type": "create", "filePath": path, "content": content}
         response |= {"originalFile": None, "structuredPatch": []}
         return self.call("Write", {"file_path": path, "content": content}).result("File written", response)
 
-    def edited(self, path: str, before: str, old: str, new: str) -> Lines:
+    def edited(self, path: str, before: str, old: str, new: str) -> Self:
         """Add an Edit of a file, with all of the file before it."""
         given = {"file_path": path, "old_string": old, "new_string": new}
         response = {"filePath": path, "originalFile": before, "structuredPatch": []}
         return self.call("Edit", given).result("File edited", response)
 
-    def read(self, path: str, text: str) -> Lines:
+    def read(self, path: str, text: str) -> Self:
         """Add a Read of a file."""
         file = {"filePath": path, "content": text, "numLines": 1, "startLine": 1, "totalLines": 1}
         return self.call("Read", {"file_path": path}).result(text, {"type": "text", "file": file})
 
-    def add(self, kind: str, *, after_s: float = 1, **fields: Any) -> Lines:
+    def add(self, kind: str, *, after_s: float = 1, **fields: Any) -> Self:
         """Add a line of any kind."""
         self._at += dt.timedelta(seconds=after_s)
         name = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self._common}{len(self._lines)}"))
@@ -130,7 +128,7 @@ class Lines:
         os.utime(path, (self._at.timestamp(), self._at.timestamp()))
         return path
 
-    def _assistant(self, block: dict[str, Any], *, same: bool, **fields: Any) -> Lines:
+    def _assistant(self, block: dict[str, Any], *, same: bool, **fields: Any) -> Self:
         message_id = f"msg_{len(self._lines) - same}"
         if same:
             message_id = self._lines[-1]["message"]["id"]

@@ -1,7 +1,5 @@
 """Requests to the web process of a data directory."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket
