@@ -170,7 +170,6 @@ def test_facts_hold_no_text_of_the_source() -> None:
     """
     read = scan_source("a.ts", source).facts
 
-    assert read is not None
     assert read.calls
     assert "hunter2" not in repr(read)
     assert "90210" not in repr(read)

@@ -164,8 +164,7 @@ def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
 
     found = json.loads(run("status", "--json").stdout)
 
-    assert found["claude"]["waiting"] == 1
-    assert found["claude"]["key"] == "ANTHROPIC_API_KEY"
+    assert (found["claude"]["waiting"], found["claude"]["key"]) == (1, "ANTHROPIC_API_KEY")
     assert [line.partition(";")[0] for line in found["problems"] if "[claude] daily_budget_usd" in line] == [
         "Claude writes nothing: the daily budget of $0.00 is used up"
     ]

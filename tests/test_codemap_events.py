@@ -168,8 +168,7 @@ def test_what_a_project_had_at_its_first_scan_no_session_changed(project: Path) 
     file_index.rescan(str(project), Seen("s2"))
 
     by = {(row.file_path, row.qualified_name): row.session_id for row in models.FunctionMapEntry.select()}
-    assert by[("a.py", "f")] == "s1"
-    assert by[("b.py", "later")] == "s2"
+    assert (by[("a.py", "f")], by[("b.py", "later")]) == ("s1", "s2")
     assert set(by.values()) == {"", "s1", "s2"}
 
 

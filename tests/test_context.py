@@ -140,7 +140,6 @@ def test_work_under_way_goes_before_what_was_merged(memory: Path) -> None:
     assert "Parser.rules" in told()
     summarize_session("s1")
     row = queries.session("s1")
-    assert row is not None
     queries.save_summary("s1", row.summary or "", state={**row.state, "is_merged": True})
 
     assert "Lexer.tokens" in told()

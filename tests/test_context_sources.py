@@ -194,9 +194,7 @@ def test_a_plan_that_a_commit_has_overtaken_is_not_next(memory: Path) -> None:
     later = inbox.utc_text(time.time() + 60)
     observe("9" * 32, "Bash", "Commit 'c' as 7654321", session_id="me", created_at=later)
 
-    block = builder.build("/p", session_id="me", source="compact", now=AT)
-
-    assert "Next: " not in block.text
+    assert "Next: " not in builder.build("/p", session_id="me", source="compact", now=AT).text
 
 
 def test_after_clear_the_cleared_session_comes_first(memory: Path) -> None:

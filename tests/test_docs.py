@@ -139,14 +139,12 @@ def test_the_quickstart_is_two_commands_and_ci_runs_them() -> None:
     functions = (ROOT / ".ci" / "run").read_text().split("\ndiagrams() {")[0]
     here = functions.replace('cd "$(dirname "$0")/.."', f"cd {ROOT}")
     asked = ["bash", "-c", f"{here}\nquickstart pytest"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=True)
-    assert found.stdout == commands[1]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == commands[1]
 
 
 def test_the_settings_of_the_docs_are_the_settings(home: Path) -> None:
     """The config.toml of docs/configuration.md is accepted whole and shows the defaults."""
     text = re.search(r"```toml\n(.*?)```", DOCS["configuration.md"], re.DOTALL)
-    assert text is not None
     (home / "config.toml").write_text(text[1])
 
     written = tomllib.loads(text[1])

@@ -147,9 +147,7 @@ def test_the_folder_is_that_of_the_current_project(home: Path, tmp_path: Path) -
     """Without DIR the client's own transcripts of the project are played."""
     edited_in_vain(tmp_path / "projects")
 
-    told = replay(CLAUDE_CONFIG_DIR=str(tmp_path), CLAUDE_PROJECT_DIR=CWD)
-
-    assert told["sessions"] == 3
+    assert replay(CLAUDE_CONFIG_DIR=str(tmp_path), CLAUDE_PROJECT_DIR=CWD)["sessions"] == 3
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,6 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
         wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(len(titles()),)])
 
         assert (consumer.poll(), web.poll()) == (None, None)
-        assert found is not None
         assert found["results"]
         assert set(ids) <= stored
         assert len(titles()) == len(stored)
@@ -97,7 +96,6 @@ def test_full_disks_of_vectors_and_logs_cost_no_observation(home: Path) -> None:
             wait_until(lambda: rows(config.memory_path(), EMBEDDED) == [(4,)])
 
             assert (consumer.poll(), web.poll()) == (None, None)
-            assert by_words is not None
             assert (by_words["search_type"], len(by_words["results"])) == ("fts", 4)
             assert before == [(0,)]
 

@@ -65,7 +65,6 @@ def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, sign
     """Without paths and numbers; a look for something with its path, a linter's message by its rule."""
     found = error_of(call(command, error=error))
 
-    assert found is not None
     assert found.signature == signature
 
 
@@ -90,7 +89,6 @@ def test_an_exit_code_that_a_pipe_hides_is_seen() -> None:
     """A linter's output through `tail` is a failure, though the command succeeded."""
     found = error_of(call("make lint 2>&1 | tail -5", output="a.go:1:2: value is not checked (errcheck)"))
 
-    assert found is not None
     assert (found.rule, found.line) == ("errcheck", "value is not checked (errcheck)")
 
 

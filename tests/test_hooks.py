@@ -285,9 +285,7 @@ def test_times_are_relative_until_they_are_old(at: str, now: str, expected: str)
     import calendar
     import time
 
-    seconds = calendar.timegm(time.strptime(now, "%Y-%m-%dT%H:%M:%S"))
-
-    assert text.ago(at, now=seconds) == expected
+    assert text.ago(at, now=calendar.timegm(time.strptime(now, "%Y-%m-%dT%H:%M:%S"))) == expected
 
 
 @pytest.mark.parametrize(

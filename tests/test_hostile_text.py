@@ -138,9 +138,7 @@ def test_what_is_repeated_without_blanks_between_words_is_quoted(memory: Path) -
         "s1",
     )
 
-    block = builder.build(PROJECT, session_id="next").text
-
-    assert f"“{order}”" in block
+    assert f"“{order}”" in builder.build(PROJECT, session_id="next").text
 
 
 def test_a_step_that_repeats_an_order_is_quoted(memory: Path) -> None:
@@ -210,9 +208,7 @@ def test_the_choice_of_what_was_read_nowhere_is_the_users(memory: Path) -> None:
     chosen = "Round half to even at the end of each month, as the bank does"
     happen([tool("AskUserQuestion", {"questions": []}, {"answers": {"How to round?": chosen}})], "s1")
 
-    block = builder.build(PROJECT, session_id="next")
-
-    assert f"How to round? {chosen}" in block.text
+    assert f"How to round? {chosen}" in builder.build(PROJECT, session_id="next").text
 
 
 def test_what_the_user_pastes_is_quoted(memory: Path) -> None:

@@ -104,8 +104,7 @@ def test_a_contradicted_id_is_that_learning(memory: Path) -> None:
     assert (new.confidence, new.times_seen) == (0.5, 1)
     assert known() == ["Auth keeps its sessions on the server"]
     [entry] = [each for each in learning_rows.story(old.id) if each.event_type == "learning.contradicted"]
-    assert entry.data["superseded_by"] == new.id
-    assert entry.data["before"] == 0.85
+    assert (entry.data["superseded_by"], entry.data["before"]) == (new.id, 0.85)
 
 
 def test_a_contradiction_is_seen_by_the_words_alone(memory: Path) -> None:
@@ -189,9 +188,7 @@ def test_an_unsure_extraction_is_skipped(memory: Path) -> None:
 
 def test_a_secret_is_not_learned(memory: Path) -> None:
     """What a candidate carries is redacted before it is written."""
-    row = row_of(heard("The deploy key is ghp_" + "a1B2" * 9 + " for now"))
-
-    assert "ghp_" not in row.content
+    assert "ghp_" not in row_of(heard("The deploy key is ghp_" + "a1B2" * 9 + " for now")).content
 
 
 @pytest.mark.parametrize("wait", [True, False])

@@ -140,8 +140,7 @@ def test_a_branch_is_that_of_each_event(memory: Path, ledger: Path) -> None:
 
     branches = [row.branch for row in models.Observation.select().order_by(models.Observation.pk)]
 
-    assert branches[0] == "main"
-    assert branches[-1] == "later"
+    assert (branches[0], branches[-1]) == ("main", "later")
     assert queries.known_session("s1").branch == "later"
 
 
@@ -265,7 +264,6 @@ def test_transcripts_are_of_the_place_they_tell(memory: Path, ledger: Path, tmp_
 
     found = sessions.looked_at(sessions.Session("s1", str(path), {}))
 
-    assert found is not None
     assert (found.project_dir, found.work_tree, found.branch) == (str(ledger), gone, "old")
 
 

@@ -96,9 +96,7 @@ def test_a_profile_estimates_rows_from_a_sample() -> None:
 @pytest.mark.parametrize(("query", "share", "match"), CASES["asked"])
 def test_the_index_is_asked_for_the_rarest_words(query: str, share: float, match: str) -> None:
     """Until 2,000 rows (of all projects) are found; a first word and names in any case."""
-    profile = replace(BUDGETED, share=share)
-
-    assert ranking.match_expression(analyze(query), profile) == match
+    assert ranking.match_expression(analyze(query), replace(BUDGETED, share=share)) == match
 
 
 def test_the_index_is_asked_for_all_forms() -> None:

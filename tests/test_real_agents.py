@@ -79,8 +79,7 @@ def test_what_one_client_learned_the_other_gets(agent: Agent) -> None:
     block, *_ = agent.told(WHERE)
     assert "Build a dam of willow" in block
     [row, *_] = models.Observation.select().where(models.Observation.session == session_id)
-    why = CliRunner().invoke(app, ["why", row.id]).stdout
-    assert other_clients.CLIENTS[agent.name].told in why
+    assert other_clients.CLIENTS[agent.name].told in CliRunner().invoke(app, ["why", row.id]).stdout
 
 
 def test_a_resumed_session_has_its_block_once(agent: Agent) -> None:

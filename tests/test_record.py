@@ -79,7 +79,6 @@ def test_recording_twice_changes_nothing(memory: Path) -> None:
 
     session = queries.session("s1")
     assert remembered() == first
-    assert session is not None
     assert session.observation_count == 2
 
 
@@ -100,7 +99,6 @@ def test_nothing_worth_remembering_says_why(memory: Path) -> None:
     work(event_id)
 
     event = queries.pending_event(event_id)
-    assert event is not None
     assert event.status == "done"
     assert event.note
     assert remembered() == []
@@ -117,10 +115,8 @@ def test_an_end_closes_the_session_and_a_start_opens_it(memory: Path) -> None:
 
     opened = queries.session("s1")
 
-    assert closed is not None
     assert (closed.status, bool(closed.ended_at)) == ("closed", True)
     assert "Make f return two" in summary
-    assert opened is not None
     assert (opened.status, opened.ended_at, opened.summary) == ("active", None, summary)
 
 

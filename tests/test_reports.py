@@ -141,8 +141,7 @@ def test_a_session_that_began_earlier_is_told_as_far_as_it_falls_into_the_time(m
     whole = gathered(session_id="long", now=now, zone=dt.UTC)
 
     assert session.observations == 1
-    assert whole.sessions[0].observations == 2
-    assert whole.dates == ("2026-11-01", "2026-11-20")
+    assert (whole.sessions[0].observations, whole.dates) == (2, ("2026-11-01", "2026-11-20"))
 
 
 def test_projects_are_told_apart(memory: Path) -> None:
@@ -170,8 +169,7 @@ def test_projects_are_told_apart(memory: Path) -> None:
         ("2026-11-21", 0.25, 0.875)
     ]
     assert {session.id for session in every.sessions} == {"mine", "theirs"}
-    assert every.learnings.known == 3
-    assert every.costs.usd == 0.875
+    assert (every.learnings.known, every.costs.usd) == (3, 0.875)
     assert {file.path for file in every.files} == {"p/a.py", "q/a.py"}
     assert "daily budget $1.00" in page.page(one)
 

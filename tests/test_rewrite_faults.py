@@ -156,8 +156,7 @@ def test_the_pauses_grow_to_an_hour() -> None:
             closed = circuit_breaker.after_failure(closed, kind=kind, reason="", now=0.0)
             pauses.setdefault(kind, []).append(closed.until)
 
-    assert pauses["outage"][:4] == [5, 10, 20, 40]
-    assert pauses["setup"][:2] == [300, 600]
+    assert (pauses["outage"][:4], pauses["setup"][:2]) == ([5, 10, 20, 40], [300, 600])
     assert pauses["outage"][-1] == pauses["setup"][-1] == 3_600
 
 

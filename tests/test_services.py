@@ -125,9 +125,8 @@ def test_no_service_outlives_a_killed_supervisor(services: Path) -> None:
     os.kill(int((services / "supervisord.pid").read_text()), signal.SIGKILL)
 
     wait_until(lambda: not any(alive(pid) for pid in pids))
-    again = claude_mem("up")
 
-    assert again.stdout == STARTED
+    assert claude_mem("up").stdout == STARTED
 
 
 def test_status_tells_all_in_text_and_json(services: Path) -> None:
@@ -207,8 +206,7 @@ def test_a_foreign_database_stops_every_command(home: Path, command: list[str]) 
 
     done = claude_mem(*command)
 
-    assert done.returncode == 1
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 1
     assert "another program's database" in done.stderr
     assert "CLAUDE_MEM_HOME" in done.stderr

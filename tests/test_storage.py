@@ -110,7 +110,6 @@ def test_saving_an_observation_again_replaces_it(memory: Path) -> None:
     session = queries.session("s1")
 
     assert rows == [("second", ["x.py"])]
-    assert session is not None
     assert session.observation_count == 1
 
 
@@ -139,9 +138,7 @@ def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
     queries.save_summary("told", "all said", key_files=[], summarized_pk=3)
     inbox.append('{"session_id": "left"}', "/p")
 
-    due = queries.sessions_to_summarize(idle_since="2026-11-21T03")
-
-    assert due == ["idle"]
+    assert queries.sessions_to_summarize(idle_since="2026-11-21T03") == ["idle"]
 
 
 def test_the_log_is_json_without_text_of_the_user(home: Path) -> None:

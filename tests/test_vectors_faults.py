@@ -93,7 +93,6 @@ def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
     store.write("observation", [("last", "/p", "last", np.eye(8, dtype=np.float32)[0])])
     assert store.count("observation") == len(store.places("observation", None)) == len(digests) + 1
     view = views.get("observation", "/p", now=2.0 * len(looks))
-    assert view is not None
     assert len(view.nearest(np.eye(8, dtype=np.float32)[0], limit=1_000)) == len(digests) + 1
 
 

@@ -234,8 +234,6 @@ def test_rows_of_the_time_come_first(diary: Path) -> None:
     assert found[0].row.id == "20260905"
     assert len(found) == 9
     first, second = found[0].why, found[1].why
-    assert first is not None
-    assert second is not None
     assert (first.times_found, second.times_found) == (("on 2026-09-05",), ())
     assert first.explain()["time"] == pytest.approx(3 * 3.977, abs=0.01)  # 3 log(1 + 78.5 / 1.5)
     assert first.score - second.score == pytest.approx(first.time)

@@ -83,7 +83,6 @@ def row_of(event_id: str) -> models.Observation:
 def status_of(event_id: str) -> str:
     """Return the state of an event in the queue."""
     row = queries.pending_event(event_id)
-    assert row is not None
     return str(row.status)
 
 

@@ -23,7 +23,6 @@ def judging(body: dict[str, Any]) -> Any:
     if '"replies"' not in wanted:
         return words_about(body)
     told = re.search(r"<observation-\w+>\n(.*)\n</observation-", content, re.DOTALL)
-    assert told is not None
     quotes = [quote if quote in told[1] else None for quote in (REASON, "money.py")]
     asked = re.findall(r'<question-\w+ number="(\d)">', content)
     replies = [

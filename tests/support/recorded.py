@@ -45,7 +45,6 @@ def play(events: list[dict[str, Any]]) -> str:
         inbox.append(json.dumps(event), demo.PROJECT)
         for event_id in queries.unfinished_events():
             row = queries.pending_event(event_id)
-            assert row is not None
             if row.event_name in {"Stop", "SessionEnd"}:
                 meanwhile.take_in(row)
             if record.record_event(row):
