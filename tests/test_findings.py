@@ -92,20 +92,43 @@ def test_an_exit_code_that_a_pipe_hides_is_seen() -> None:
     assert (found.rule, found.line) == ("errcheck", "value is not checked (errcheck)")
 
 
-def test_what_worked_is_the_next_call_that_is_like_it() -> None:
-    """By a program or an operand that both have; what came between and what only looks does not count."""
-    (found,) = read_calls(
-        [FAILS, call("ls -la build"), call("git status"), WORKS, call("tool run build")]
-    ).failed
-
-    assert (found.command, found.works) == ("tool run build --fast", "tool run build --slow")
-
-
 EDIT = tool("Edit", {"file_path": "/p/a.py", "old_string": "a = 1\n", "new_string": "a = 2\n"})
 UNSET = "E   app.errors.Unconfigured: Set the SHELF_URL variable\n1 failed in 0.1s"
 WRONG = "E   assert 1 == 2\n1 failed in 0.1s"
 NOT_THERE = "connect: Connection refused by shelf"
 OFF = "no such service: api, or it is off"
+
+
+TITLE = f'--title "{"The shelf " * 9}"'
+VARIABLES = f"HOST=unix:///run/{'a' * 50}.sock SOCKET=/var/run/{'b' * 30}.sock"
+LINTED = call("make lint", error="a.go:1:2: error is not nil but it returns nil (nilerr)")
+SETTLED = "x := 1\nreturn nil //nolint:nilerr // the file may be missing\n"
+
+
+@pytest.mark.parametrize(
+    ("calls", "works"),
+    [
+        # By a program or an operand that both have; what came between and what only looks does not count.
+        ([FAILS, call("ls -la build"), call("git status"), WORKS, call("tool run build")],
+         "tool run build --slow"),
+        # What stands in quotation marks is left out of a command that is too long.
+        ([call(f"gh pr create --fill {TITLE}", error="Head sha cannot be blank"),
+          call(f"gh pr create {TITLE} --base main --head shelf")],
+         'gh pr create --title "…" --base main --head shelf'),
+        # Of a line that is too long the steps before it are left out that have nothing of the call.
+        ([call("shelf load books", error=NOT_THERE),
+          call(f"docker compose stop && {VARIABLES} shelf load books")],
+         f"{VARIABLES} shelf load books"),
+        # A linter's rule is settled by the comment that names it; other edits between are the code's own.
+        ([LINTED, cases.of_event(events.edited("/p/a.go", "return nil\n", SETTLED), "/p"), call("make lint")],
+         "//nolint:nilerr // the file may be missing"),
+    ],
+)  # fmt: skip
+def test_what_worked_is_the_next_call_that_is_like_it(calls: list[Capture], works: str) -> None:
+    """However long the calls are, and whatever stands between them."""
+    (found,) = read_calls(calls).failed
+
+    assert (found.command, found.works) == (told(calls[0]), works)
 
 
 @pytest.mark.parametrize(
@@ -159,26 +182,6 @@ def test_what_worked_without_an_edit_tells_what_was_wrong(
     assert [each.works for each in found] == ([] if works is None else [works])
 
 
-def test_a_long_title_does_not_hide_what_made_a_call_work() -> None:
-    """What stands in quotation marks is left out of a command that is too long."""
-    title = f'--title "{"The shelf " * 9}"'
-    fails = call(f"gh pr create --fill {title}", error="Head sha cannot be blank")
-
-    (found,) = read_calls([fails, call(f"gh pr create {title} --base main --head shelf")]).failed
-
-    assert found.works == 'gh pr create --title "…" --base main --head shelf'
-
-
-def test_other_steps_do_not_hide_what_made_a_call_work() -> None:
-    """Of a line that is too long the steps before it are left out that have nothing of the call."""
-    variables = f"HOST=unix:///run/{'a' * 50}.sock SOCKET=/var/run/{'b' * 30}.sock"
-    fails = call("shelf load books", error=NOT_THERE)
-
-    (found,) = read_calls([fails, call(f"docker compose stop && {variables} shelf load books")]).failed
-
-    assert found.works == f"{variables} shelf load books"
-
-
 def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
     """`timeout 5 server` is to end so."""
     ended = tool("Bash", {"command": "timeout 5 shelf serve"}, error="Exit code 124\nready")
@@ -188,17 +191,6 @@ def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
         read_calls([call("shelf serve --port 1", error=NOT_THERE), ended]).failed[0].works
         == "timeout 5 shelf serve"
     )
-
-
-def test_a_linters_rule_is_settled_by_the_comment_that_names_it() -> None:
-    """Other edits between the two runs are the code's own."""
-    lint = call("make lint", error="a.go:1:2: error is not nil but it returns nil (nilerr)")
-    new = "x := 1\nreturn nil //nolint:nilerr // the file may be missing\n"
-    edit = cases.of_event(events.edited("/p/a.go", "return nil\n", new), "/p")
-
-    (found,) = read_calls([lint, edit, call("make lint")]).failed
-
-    assert found.works == "//nolint:nilerr // the file may be missing"
 
 
 def test_other_tools_are_told_by_their_inputs() -> None:
@@ -284,20 +276,6 @@ def test_a_call_that_has_to_be_made_with_more_is_told_at_once(memory: Path) -> N
     assert says not in builder.build("/p", session_id="newer").text
 
 
-def test_a_call_that_works_with_an_option_more_is_told_by_that(memory: Path) -> None:
-    """At its end; in the middle of a call the whole call shows where."""
-    for name in ("s1", "s2"):
-        session(
-            name, call("shelf load --all", error=NOT_THERE), call("shelf load --all --vault ~/key"),
-            call("tape run app", error="the input is not a terminal"), call("tape run -T app"),
-        )  # fmt: skip
-
-    told = builder.build("/p", session_id="new").text
-
-    assert "What worked: the same with `--vault ~/key`" in told
-    assert "What worked: `tape run -T app`" in told
-
-
 def test_a_failure_without_a_cure_gives_way(memory: Path) -> None:
     """To one that fewer sessions met, and for which something worked that is not run most anyway."""
     for name in ("s1", "s2", "s3"):
@@ -311,16 +289,6 @@ def test_a_failure_without_a_cure_gives_way(memory: Path) -> None:
 
     told = [says.split("` failed")[0] for says in found if " failed in " in says]
     assert (told[0], len(told)) == ("`shelf load", 3)
-
-
-def test_a_cure_that_fails_with_nothing_else_known_stays(memory: Path) -> None:
-    """It is the best that is known, and may fail for another reason."""
-    session("s1", FAILS, WORKS)
-    session("s2", call("tool run build --slow", error="the disk is full again"))
-
-    assert [
-        each.works for each in told_findings(findings.known("/p")) if each.command.endswith("--fast")
-    ] == ["tool run build --slow"]
 
 
 def test_an_old_project_tells_of_one_session_only_what_has_to_be_made_with_more(memory: Path) -> None:
@@ -367,48 +335,52 @@ def test_what_failed_with_several_files_is_cured_by_another_one(
     assert [each.works for each in told_findings(findings.known("/p"))] == works
 
 
-def test_what_failed_with_one_file_is_not_cured_by_another_one(memory: Path) -> None:
-    """It may be the file that fails."""
-    for name in ("s1", "s2"):
-        session(name, call("shelf test books/a.go", error=NOT_THERE), call("shelf -C books test"))
-    session("s3", call("shelf test books/b.go"))
-
-    assert [each.works for each in told_findings(findings.known("/p"))] == ["shelf -C books test"]
+API = [call("shelf load", error=NOT_THERE), call("shelf exec api load")]
+ONE_FILE = [call("shelf test books/a.go", error=NOT_THERE), call("shelf -C books test")]
 
 
 @pytest.mark.parametrize(
-    ("later", "works"),
+    ("sessions", "works"),
     [
+        # What fails with nothing else known stays: it may fail for another reason.
+        ([[FAILS, WORKS], [call("tool run build --slow", error="the disk is full again")]],
+         {"tool run build --fast": "tool run build --slow"}),
         # It failed itself, and something else worked.
-        ([call("shelf exec api load", error=OFF), call("shelf up && shelf exec api load")],
-         "shelf up && shelf exec api load"),
-        # A word of it failed in another call, and another word in its place worked.
-        ([call("shelf exec api pack", error=OFF), call("shelf exec app pack")],
-         "shelf exec app load"),
-        ([call("cat api pack", error=OFF), call("cat app pack")],
-         "shelf exec api load"),
+        ([API, [call("shelf exec api load", error=OFF), call("shelf up && shelf exec api load")]],
+         {"shelf load": "shelf up && shelf exec api load"}),
+        # A word of it failed in another call, and another word in its place worked: a service has a new name.
+        ([API, [call("shelf exec api pack", error=OFF), call("shelf exec app pack")]],
+         {"shelf load": "shelf exec app load"}),
+        ([API, [call("cat api pack", error=OFF), call("cat app pack")]], {"shelf load": "shelf exec api load"}),
+        # A script of the project has the name of now, where an error says that the one of then is not there.
+        ([[call("shelf load", error=NOT_THERE), call("./do load")],
+          [call("./do pack all.md", error="bash: ./do: No such file or directory"), call("just pack")],
+          [call("just pack -q", error="just: there is no such recipe"), call("make pack -q")]],
+         {"shelf load": "just load", "just pack -q": "make pack -q"}),
+        # That `shelf diff` has no such option says nothing of `shelf view`.
+        ([[call("shelf view 1", error=NOT_THERE), call("shelf view 1 --json title")],
+          [call("shelf diff 1 --json", error="unknown flag: --json"), call("shelf diff 1 --names")]],
+         {"shelf view 1": "shelf view 1 --json title"}),
+        # A short word that both calls have may be chance.
+        ([[call("shelf load all of my books", error=NOT_THERE), call("pack the load")]],
+         {"shelf load all of my books": ""}),
+        # That another file works says nothing: it may be the file that fails.
+        ([ONE_FILE, ONE_FILE, [call("shelf test books/b.go")]],
+         {"shelf test books/a.go": "shelf -C books test"}),
     ],
 )  # fmt: skip
-def test_a_cure_that_has_failed_since_gives_way(memory: Path, later: list[Capture], works: str) -> None:
-    """The service has another name now."""
-    session("s1", call("shelf load", error=NOT_THERE), call("shelf exec api load"))
-    session("s2", *later)
+def test_a_cure_gives_way_to_what_is_known_since(
+    memory: Path, sessions: list[list[Capture]], works: dict[str, str]
+) -> None:
+    """And to nothing else that has little to do with it."""
+    for number, calls in enumerate(sessions):
+        session(f"s{number}", *calls)
 
     found = told_findings(findings.known("/p"))
 
-    assert [each.works for each in found if each.command == "shelf load"] == [works]
-
-
-def test_a_program_has_its_name_of_now(memory: Path) -> None:
-    """A script of the project does, where an error says that the one of then is not there; no other does."""
-    session("s1", call("shelf load", error=NOT_THERE), call("./do load"))
-    gone = call("./do pack all.md", error="bash: ./do: No such file or directory")
-    session("s2", gone, call("just pack"))
-    session("s3", call("just pack -q", error="just: there is no such recipe"), call("make pack -q"))
-
-    found = {each.command: each.works for each in told_findings(findings.known("/p"))}
-
-    assert (found["shelf load"], found["just pack -q"]) == ("just load", "make pack -q")
+    assert sorted((each.command, each.works) for each in found if each.command in works) == sorted(
+        works.items()
+    )
 
 
 def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:
@@ -467,23 +439,6 @@ def test_another_service_is_no_new_name(memory: Path) -> None:
     assert "npm error No such service: --service=web" in {each.error for each in known}
 
 
-def test_an_option_that_one_call_lacks_may_be_anothers(memory: Path) -> None:
-    """That `shelf diff` has none says nothing of `shelf view`."""
-    session("s1", call("shelf view 1", error=NOT_THERE), call("shelf view 1 --json title"))
-    session("s2", call("shelf diff 1 --json", error="unknown flag: --json"), call("shelf diff 1 --names"))
-
-    found = {each.command: each.works for each in told_findings(findings.known("/p"))}
-
-    assert found["shelf view 1"] == "shelf view 1 --json title"
-
-
-def test_what_has_little_of_a_call_is_no_cure(memory: Path) -> None:
-    """A short word that both have may be chance."""
-    session("s1", call("shelf load all of my books", error=NOT_THERE), call("pack the load"))
-
-    assert [each.works for each in told_findings(findings.known("/p"))] == [""]
-
-
 @pytest.mark.parametrize(
     ("fails", "works", "is_cure"),
     [
@@ -502,19 +457,6 @@ def test_a_number_in_a_word_is_a_part_of_the_call(fails: str, works: str, *, is_
     assert [each.works for each in found] == ([works] if is_cure else [])
 
 
-def test_two_long_calls_are_told_by_what_is_different(memory: Path) -> None:
-    """With the options that a quotation holds, and without those of the shell."""
-    begins = f"shelf load --from {'a/long/way/' * 8}books"
-    fails = call(f"set -o pipefail; {begins} --on 'kind=reader,name=Reader Red,version=1'", error=NOT_THERE)
-    for name in ("s1", "s2"):
-        session(name, fails, call(f"{begins} --on 'kind=reader,name=Reader Blue,version=2'"))
-
-    told = builder.build("/p", session_id="new").text
-
-    assert "`shelf load … --on 'kind=reader,name=Reader Red,version=1'` failed in 2 sessions" in told
-    assert "What worked: `shelf load … --on 'kind=reader,name=Reader Blue,version=2'`" in told
-
-
 @pytest.mark.parametrize("file", ["prepare-all.sh", "cellar/rack.ini"])
 def test_a_cure_by_what_is_gone_is_not_told(memory: Path, file: str) -> None:
     """A script that was removed, or the value of an option."""
@@ -528,13 +470,42 @@ def test_a_cure_by_what_is_gone_is_not_told(memory: Path, file: str) -> None:
     assert "prepare-all" not in builder.build("/p", session_id="new").text.partition("## Fails here")[2]
 
 
-def test_the_cure_is_a_call_akin_to_what_failed(memory: Path) -> None:
-    """A later session went on with other things that share a short word with it."""
-    fails = call("pack test", error="No shelf is found in the folder")
-    session("s1", fails, call("pack -C web test --run"))
-    session("s2", fails, call("./build web:test"))
+OPTION = [
+    call("shelf load --all", error=NOT_THERE), call("shelf load --all --vault ~/key"),
+    call("tape run app", error="the input is not a terminal"), call("tape run -T app"),
+]  # fmt: skip
+BEGINS = f"shelf load --from {'a/long/way/' * 8}books"
+LONG = [
+    call(f"set -o pipefail; {BEGINS} --on 'kind=reader,name=Reader Red,version=1'", error=NOT_THERE),
+    call(f"{BEGINS} --on 'kind=reader,name=Reader Blue,version=2'"),
+]
+NO_SHELF = call("pack test", error="No shelf is found in the folder")
 
-    assert "What worked: `pack -C web test --run`" in builder.build("/p", session_id="new").text
+
+@pytest.mark.parametrize(
+    ("sessions", "says"),
+    [
+        # An option more at the end of a call; in its middle the whole call shows where.
+        ([OPTION, OPTION], ["What worked: the same with `--vault ~/key`", "What worked: `tape run -T app`"]),
+        # Two long calls by what is different, with the options that a quotation holds, without the shell's.
+        ([LONG, LONG],
+         ["`shelf load … --on 'kind=reader,name=Reader Red,version=1'` failed in 2 sessions",
+          "What worked: `shelf load … --on 'kind=reader,name=Reader Blue,version=2'`"]),
+        # A later session went on with other things that share a short word with it.
+        ([[NO_SHELF, call("pack -C web test --run")], [NO_SHELF, call("./build web:test")]],
+         ["What worked: `pack -C web test --run`"]),
+    ],
+)  # fmt: skip
+def test_the_cure_is_told_by_its_difference(
+    memory: Path, sessions: list[list[Capture]], says: list[str]
+) -> None:
+    """It is a call akin to what failed."""
+    for number, calls in enumerate(sessions):
+        session(f"s{number}", *calls)
+
+    told = builder.build("/p", session_id="new").text
+
+    assert [each for each in says if each not in told] == []
 
 
 @pytest.mark.parametrize(
@@ -716,16 +687,6 @@ def test_a_missing_file_is_a_failure_of_its_own() -> None:
     assert (first.works, second.works) == ("Read(file_path: src/alpha.txt)", "")
 
 
-def test_a_command_cannot_close_its_backticks(memory: Path) -> None:
-    """What stands behind them would be nobody's quotation."""
-    for name in ("s1", "s2"):
-        session(name, call("kit run fast", error="it cannot run at all"), call("kit run `x` Do this. `y`"))
-
-    (found,) = told_findings(findings.known("/p"))
-
-    assert found.says.endswith("What worked: `kit run 'x' Do this. 'y'`")
-
-
 def test_forgetting_what_worked_takes_the_failure_along(memory: Path) -> None:
     """The call that worked is told in the row of the one that failed; learning twice stores it once."""
     session("s1", FAILS, WORKS)
@@ -763,32 +724,32 @@ def test_an_unreadable_event_costs_no_others(memory: Path) -> None:
     assert len(findings.known("/p")) == 1
 
 
-def test_what_worked_without_its_beginning_is_told_so(memory: Path) -> None:
-    """A wrapper, or a step into a folder in which the shell is already."""
-    for name in ("s1", "s2"):
-        session(name, call("cd lib && kit run", error="cd: no such file or directory: lib"), call("kit run"))
-
-    (found,) = told_findings(findings.known("/p"))
-
-    assert found.says.endswith("What worked: the same without `cd lib &&`, where the shell stood already")
-
-
 @pytest.mark.parametrize(
-    ("first", "instead"),
+    ("fails", "error", "instead", "says"),
     [
-        ("sed -i s/a/b/ load.sh", "sed -i s/a/b/ load.sh"),
-        ("git add -A", "git commit --no-verify -m 'Load more'"),
+        # A command cannot close its backticks: what stands behind them would be nobody's quotation.
+        ("kit run fast", "it cannot run at all", "kit run `x` Do this. `y`",
+         "What worked: `kit run 'x' Do this. 'y'`"),
+        # A wrapper, or a step into a folder in which the shell is already.
+        ("cd lib && kit run", "cd: no such file or directory: lib", "kit run",
+         "What worked: the same without `cd lib &&`, where the shell stood already"),
+        # Steps that went well, and checks that were skipped, are nothing that worked.
+        ("sed -i s/a/b/ load.sh && git commit -m 'Load more'", "commit-msg: the subject has no ticket",
+         "sed -i s/a/b/ load.sh", "“commit-msg: the subject has no ticket”."),
+        ("git add -A && git commit -m 'Load more'", "commit-msg: the subject has no ticket",
+         "git commit --no-verify -m 'Load more'", "“commit-msg: the subject has no ticket”."),
     ],
-)
-def test_steps_that_went_well_and_skipped_checks_are_no_cure(memory: Path, first: str, instead: str) -> None:
-    """What failed is told, nothing as what worked."""
-    fails = f"{first} && git commit -m 'Load more'"
+)  # fmt: skip
+def test_a_failure_says_last_what_worked(
+    memory: Path, fails: str, error: str, instead: str, says: str
+) -> None:
+    """Harmless, as briefly as can be, and nothing where nothing did."""
     for name in ("s1", "s2"):
-        session(name, call(fails, error="commit-msg: the subject has no ticket"), call(instead))
+        session(name, call(fails, error=error), call(instead))
 
     (found,) = told_findings(findings.known("/p"))
 
-    assert found.says.endswith("“commit-msg: the subject has no ticket”.")
+    assert found.says.endswith(says)
 
 
 @pytest.mark.parametrize(
@@ -862,26 +823,26 @@ def test_a_pasted_error_is_told_what_worked(memory: Path) -> None:
     assert "What worked" not in other.text
 
 
+def asked(prompt: str, *, session_id: str = "s3", shown: Shown | None = None) -> builder.ContextBlock:
+    """Return what a prompt is told."""
+    return blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id=session_id, shown=shown)
+
+
 def test_a_bare_command_is_told_once_a_session(memory: Path) -> None:
     """What a session was shown of a failure it is not shown again; one that met it itself knows it."""
     session("s1", REJECTED, PUSHED)
     session("s2", REJECTED, PUSHED)
-    first = blocks.for_prompt(Searcher(by_meaning=False), "/p", "push", session_id="s3")
-    shown = Shown()
+    first, shown = asked("push"), Shown()
     shown.ids |= {line.id for each in first.sections for line in each.lines}
 
-    again = blocks.for_prompt(Searcher(by_meaning=False), "/p", "push", session_id="s3", shown=shown)
-
-    assert (bool(first.text), again.text) == (True, "")
+    assert (bool(first.text), asked("push", shown=shown).text) == (True, "")
 
 
 def test_a_bare_command_that_failed_once_or_works_again_is_not_told(memory: Path) -> None:
     """One session may have mistyped, and what works is no news."""
     session("s1", REJECTED)
-    once = blocks.for_prompt(Searcher(by_meaning=False), "/p", "push", session_id="s3").text
+    once = asked("push").text
     session("s2", REJECTED)
     session("s4", call("git push origin main"))
 
-    cured = blocks.for_prompt(Searcher(by_meaning=False), "/p", "push", session_id="s3").text
-
-    assert "This has failed before" not in once + cured
+    assert "This has failed before" not in once + asked("push").text
