@@ -45,11 +45,7 @@ def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
 
     start = wait_until(lambda: hook("session_start", "SessionStart", source="startup"))
     again = hook("session_start", "SessionStart", source="resume")
-    recall = hook(
-        "user_prompt_submit",
-        "UserPromptSubmit",
-        prompt="Why does allocate give the largest remainder the cent?",
-    )
+    recall = hook("user_prompt_submit", "UserPromptSubmit", prompt=PROMPT)
     touched = hook("post_tool_use", "PostToolUse", tool_name="Read", tool_input={"file_path": "/p/money.py"})
 
     assert "eeeeeeee money.py: new allocate" in start
@@ -104,9 +100,8 @@ def test_the_first_prompt_is_told_where_the_work_stands_that_it_may_continue(
     memory: Path, rows_on: int, merged_as: str, shown_on: str, told_as: list[str]
 ) -> None:
     """Of a branch which the session is not on, with what no row tells that the prompt's words find."""
-    state = State(
-        [], [Said("e" * 32, NOW, "The pager of `Feed` is left to Kit.")], {}, is_merged=bool(merged_as)
-    )
+    said = [Said("e" * 32, NOW, "The pager of `Feed` is left to Kit.")]
+    state = State([], said, {}, is_merged=bool(merged_as))
     session_row("s1", branch="export", state=state.as_json(), observation_count=1)
     session_row("s2", branch="other", observation_count=1)
     ledger = "The ledger is exported as CSV with the columns that accounting asked for"
@@ -278,16 +273,32 @@ def test_a_hanging_web_process_costs_its_time_only(memory: Path) -> None:
         assert "Made amounts exact." in hook("session_start", "SessionStart", source="startup")
 
 
-def test_recall_has_a_bound_for_the_session(memory: Path) -> None:
-    """What it may spend in one session is used up one day; then it is silent."""
-    session_row("s1", summary="x")
-    observe(EDIT, "Stop", "The largest remainder gets the cent, because amounts must add up.")
-    prompt = "Why does the largest remainder get the cent?"
-    searcher = Searcher(by_meaning=False)
+@pytest.mark.parametrize(
+    ("of", "block", "at", "is_told"),
+    [
+        # What recall may spend in one session is used up one day; then it is silent.
+        ("s1", {"via": "recall", "ids": [], "tokens": 5_950}, NOW, [True, False]),
+        # What the session did is in its context, unless it was compacted since.
+        ("me", {"via": "compact", "ids": []}, "2027-01-01T00:00:00Z", [False, True]),
+    ],
+)
+def test_recall_goes_by_what_the_session_was_shown(
+    memory: Path, of: str, block: dict[str, Any], at: str, is_told: list[bool]
+) -> None:
+    """By how much of it, and by what is in its context anyway."""
+    session_row(of, summary="x")
+    observe(EDIT, "Stop", "The largest remainder gets the cent, because amounts must add up.", session_id=of)
 
-    assert "largest remainder" in blocks.for_prompt(searcher, "/p", prompt, session_id="me").text
-    context_rows.note_shown("me", {"via": "recall", "ids": [], "tokens": 5_950}, at=NOW)
-    assert blocks.for_prompt(searcher, "/p", prompt, session_id="me").text == ""
+    def told() -> str:
+        prompt = "Why does the largest remainder get the cent?"
+        return blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id="me").text
+
+    before = told()
+    context_rows.note_shown("me", block, at=at)
+
+    texts = [before, told()]
+    assert ["largest remainder" in each for each in texts] == is_told
+    assert [each == "" for each in texts] == [not each for each in is_told]
 
 
 def test_files_have_a_bound_for_the_session(memory: Path) -> None:
@@ -297,20 +308,6 @@ def test_files_have_a_bound_for_the_session(memory: Path) -> None:
     assert "largest remainder" in blocks.for_file("/p", "money.py", session_id="me").text
     context_rows.note_shown("me", {"via": "touch", "ids": [], "files": ["a.py"], "tokens": 3_900}, at=NOW)
     assert blocks.for_file("/p", "money.py", session_id="me").text == ""
-
-
-def test_recall_tells_nothing_of_the_session_itself(memory: Path) -> None:
-    """What the session did is in its context, unless it was compacted since."""
-    session_row("me", summary="x")
-    observe(
-        EDIT, "Stop", "The largest remainder gets the cent, because amounts must add up.", session_id="me"
-    )
-    prompt = "Why does the largest remainder get the cent?"
-    searcher = Searcher(by_meaning=False)
-
-    assert blocks.for_prompt(searcher, "/p", prompt, session_id="me").text == ""
-    context_rows.note_shown("me", {"via": "compact", "ids": []}, at="2027-01-01T00:00:00Z")
-    assert "largest remainder" in blocks.for_prompt(searcher, "/p", prompt, session_id="me").text
 
 
 def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:

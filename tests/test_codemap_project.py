@@ -1,12 +1,12 @@
 """A project's map: what is read again and when, what an edge says, and files that are out to break it."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from support import cases
+from support.processes import finished
 
 from claude_mem_lite.codemap import sources
 from claude_mem_lite.codemap.confidence import CONFIDENCE
@@ -75,10 +75,8 @@ def test_construction_names_the_class_and_its_constructor(tmp_path: Path) -> Non
     """`Cls()` has an edge to the class, marked as such, and one to `__init__`."""
     found = project(tmp_path, main="class A:\n    def __init__(self): pass\ndef f(): A()\n")
 
-    assert [(edge.callee, edge.is_class, edge.shape) for edge in found.edges()] == [
-        ("main.A", True, "Cls()"),
-        ("main.A.__init__", False, "Cls()"),
-    ]
+    told = [(edge.callee, edge.is_class, edge.shape) for edge in found.edges()]
+    assert told == [("main.A", True, "Cls()"), ("main.A.__init__", False, "Cls()")]
 
 
 def test_unique_name_is_a_guess_and_scored_apart(tmp_path: Path) -> None:
@@ -101,6 +99,11 @@ TWO = CASES["two"]
         ("def f(x: A):\n    if x: pass", {"A.__len__": "protocol"}),
         ("def f(x: A | B):\n    if x: pass", {"A.__len__": "any"}),
         ("def f(x: 'A | str'): len(x)", {"A.__len__": "any"}),
+        # What is annotated with a protocol is some other class, of which nothing is known.
+        (
+            "from typing import Protocol\nclass P(Protocol):\n    def m(self): ...\ndef f(x: P): x.m()",
+            {"P.m": "override"},
+        ),
     ],
 )
 def test_what_is_one_of_many_is_less_sure(tmp_path: Path, main: str, expected: dict[str, str]) -> None:
@@ -108,16 +111,6 @@ def test_what_is_one_of_many_is_less_sure(tmp_path: Path, main: str, expected: d
     found = project(tmp_path, main=f"{TWO}{main}\n")
 
     assert {edge.callee.removeprefix("main."): edge.level for edge in found.edges()} == expected
-
-
-def test_protocols_own_methods_are_no_sure_callees(tmp_path: Path) -> None:
-    """What is annotated with a protocol is some other class, of which nothing is known."""
-    found = project(
-        tmp_path,
-        main="from typing import Protocol\nclass P(Protocol):\n    def m(self): ...\ndef f(x: P): x.m()\n",
-    )
-
-    assert [(edge.callee, edge.level) for edge in found.edges()] == [("main.P.m", "override")]
 
 
 def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
@@ -141,10 +134,8 @@ def test_calls_on_what_comes_from_outside_are_unresolved_where_a_method_is_calle
         "    a = lib.two()\n    a.save()\n    a.load()\n",
     )
 
-    assert [(edge.caller, edge.callee, edge.line) for edge in found.unresolved()] == [
-        ("main.f", "save", 5),
-        ("main.f", "a.save", 7),
-    ]
+    told = [(edge.caller, edge.callee, edge.line) for edge in found.unresolved()]
+    assert told == [("main.f", "save", 5), ("main.f", "a.save", 7)]
     assert found.edges() == ()
 
 
@@ -164,8 +155,7 @@ def test_a_second_scan_reads_what_has_changed(tmp_path: Path) -> None:
     (tmp_path / "b.py").unlink()
     os.utime(tmp_path / "c.py", (0, 0))
 
-    assert found.scan() == ("b.py", "a.py")
-    assert list(found.files) == ["a.py", "c.py"]
+    assert (found.scan(), list(found.files)) == (("b.py", "a.py"), ["a.py", "c.py"])
     assert found.files["c.py"] is same
     assert found.files["a.py"].functions == good.functions
     assert found.files["a.py"].error.startswith("cannot be parsed: ")
@@ -174,33 +164,20 @@ def test_a_second_scan_reads_what_has_changed(tmp_path: Path) -> None:
 
 def test_edges_are_the_same_in_every_process(tmp_path: Path) -> None:
     """The order of hashes has no part in the result."""
-    project(
-        tmp_path,
-        **{
-            f"m{n}": f"import m{(n + 1) % 5} as o\nclass A(o.A):\n    def m(self): super().m()\n"
-            for n in range(5)
-        },
-    )
+    source = "import m{} as o\nclass A(o.A):\n    def m(self): super().m()\n"
+    project(tmp_path, **{f"m{n}": source.format((n + 1) % 5) for n in range(5)})
     script = (
         "from claude_mem_lite.codemap.project import Project\n"
         f"p = Project({str(tmp_path)!r}); p.scan(); print(p.edges())"
     )
 
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "2")
-    }
+    seeded = [{**os.environ, "PYTHONHASHSEED": seed} for seed in ("0", "1", "2")]
+    outputs = {finished(sys.executable, "-c", script, env=each, check=True).stdout for each in seeded}
 
     assert len(outputs) == 1
 
 
 DEEP = "x = " + "(" * 150 + "1" + ")" * 150 + "\n"
-CHAIN = "def f():\n    return " + " + ".join(["g()"] * 1_100) + "\ndef g(): pass\ndef h(): g()\n"
 
 
 @pytest.mark.parametrize(
@@ -234,28 +211,26 @@ def test_undecodable_text_of_a_declared_encoding_is_read() -> None:
     assert sources.decode("# coding: latin-1\nx = 'é'\n".encode("latin-1")).endswith("x = 'é'\n")
 
 
-def test_one_endless_expression_does_not_cost_the_file(tmp_path: Path) -> None:
-    """A sum of 1,100 calls is too deep to follow; the file's other functions keep their edges."""
-    found = project(tmp_path, main=CHAIN)
+ENDLESS = " + ".join(["g()"] * 1_100)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # A sum of 1,100 calls is too deep to follow; the file's other functions keep their edges.
+        f"def f():\n    return {ENDLESS}\ndef g(): pass\ndef h(): g()\n",
+        # The scope of a lambda is left out with it, and what comes after it has its own.
+        f"def g(): ...\nendless = lambda: {ENDLESS}\ndef h():\n    g()\n",
+        # `list[()]` says nothing; the other calls of the function are found.
+        "def h(x: list[()], y: dict[()]): g()\ndef g(): pass\n",
+    ],
+)
+def test_what_cannot_be_followed_does_not_cost_the_file(tmp_path: Path, source: str) -> None:
+    """Nor the project: the file is mapped, with the other edges."""
+    found = project(tmp_path, main=source)
 
     assert found.files["main.py"].error == ""
-    assert ("main.h", "main.g") in pairs(found)
-
-
-def test_an_endless_lambda_does_not_cost_the_project(tmp_path: Path) -> None:
-    """Its scope is left out with it, and what comes after it has its own."""
-    endless = f"endless = lambda: {' + '.join(['g()'] * 1_100)}\n"
-
-    found = project(tmp_path, main=f"def g(): ...\n{endless}def h():\n    g()\n")
-
-    assert ("main.h", "main.g") in pairs(found)
-
-
-def test_annotation_without_arguments_does_not_cost_the_project(tmp_path: Path) -> None:
-    """`list[()]` says nothing; the other calls of the function are found."""
-    found = project(tmp_path, main="def f(x: list[()], y: dict[()]): g()\ndef g(): pass\n")
-
-    assert pairs(found) == {("main.f", "main.g")}
+    assert pairs(found) == {("main.h", "main.g")}
 
 
 @pytest.mark.parametrize(
@@ -309,12 +284,8 @@ def test_files_have_the_names_that_imports_use(
 
 def test_import_means_the_full_name_then_a_neighbour_then_the_only_ending() -> None:
     """A script finds the file beside it; a source folder nobody told of is found by a unique ending."""
-    finder = Finder(
-        {
-            path: path[:-3].replace("/", ".")
-            for path in ("helper.py", "tools/helper.py", "tools/run.py", "code/web/app.py")
-        }
-    )
+    paths = ("helper.py", "tools/helper.py", "tools/run.py", "code/web/app.py")
+    finder = Finder({path: path[:-3].replace("/", ".") for path in paths})
 
     assert finder.absolute("helper", "tools.run") == "helper"
     assert finder.absolute("run", "tools.helper") == "tools.run"

@@ -162,13 +162,8 @@ def test_a_branch_has_its_own_thread(memory: Path) -> None:
     """On a branch its last session stands first, though others were at work since; on main the newest."""
     for number, branch in enumerate(["parser", "lexer", "main"]):
         session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number))
-        observe(
-            f"{number}" * 32,
-            "Edit",
-            f"Edit {branch}.py",
-            session_id=f"s{number}",
-            files_touched=[f"{branch}.py"],
-        )
+        edit = f"{number}" * 32, "Edit", f"Edit {branch}.py"
+        observe(*edit, session_id=f"s{number}", files_touched=[f"{branch}.py"])
     inbox.append('{"session_id": "mine", "hook_event_name": "SessionStart"}', "/p", branch="parser")
 
     on_branch = builder.build("/p", session_id="mine", now=AT)
@@ -177,10 +172,8 @@ def test_a_branch_has_its_own_thread(memory: Path) -> None:
 
     assert "## Where the work stands, on other branches than this\n- [3 h ago] s2 main" in on_a_new_one.text
     assert "on other branches" not in on_branch.text + elsewhere.text
-    assert lines(on_branch, "thread") == [
-        "s0 parser still open",
-        "00000000 Changed, not committed: parser.py",
-    ]
+    told = ["s0 parser still open", "00000000 Changed, not committed: parser.py"]
+    assert lines(on_branch, "thread") == told
     assert lines(elsewhere, "thread") == ["s2 main still open", "22222222 Changed, not committed: main.py"]
 
 
@@ -227,51 +220,40 @@ def test_what_layers_leave_goes_to_the_last(memory: Path) -> None:
     """Where nothing was changed or learned, what was stated has nearly all of the block."""
     session_row("s1")
     for number in range(60):
-        observe(
-            f"{number:032}", "Stop", f"`Name{number}` does " + f"reason{number} " * 14, created_at=at(number)
-        )
+        says = f"`Name{number}` does " + f"reason{number} " * 14
+        observe(f"{number:032}", "Stop", says, created_at=at(number))
 
     block = builder.build("/p", now=AT)
 
-    assert 0.9 * block_room(builder.Budget()) < sum(section.tokens for section in block.sections)
+    room = builder.Budget().total - builder.Budget().reserve
+    assert 0.9 * room < sum(section.tokens for section in block.sections)
 
 
-def block_room(budget: builder.Budget) -> int:
-    """Return the tokens that a block's lines may have."""
-    return budget.total - budget.reserve
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
 
 
-def test_a_layer_that_cannot_be_read_is_named(memory: Path) -> None:
-    """A damaged table costs its own layer only; so does one that takes too long."""
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_layer_that_cannot_be_read_is_named(
+    memory: Path, monkeypatch: pytest.MonkeyPatch, *, is_slow: bool
+) -> None:
+    """A damaged table costs its own layer only; so does a query over its time, which is interrupted."""
     session_row("s1", summary="Still there.")
-    models.memory_database.execute_sql("DROP TABLE learnings")
+    endless = f"SELECT count(*) FROM ({ENDLESS})"
+    if is_slow:
+        run = models.memory_database.execute_sql
+        monkeypatch.setattr(context_rows, "learnings", lambda *_, **__: run(endless).fetchall())
+    else:
+        models.memory_database.execute_sql("DROP TABLE learnings")
 
     block = builder.build("/p", now=AT)
 
-    assert block.skipped == ("learnings",)
-    assert "Still there" in block.text
-
-
-def test_a_slow_layer_is_left_out(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A query over its time is interrupted, and the others are told all the same."""
-    session_row("s1", summary="Still there.")
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-    monkeypatch.setattr(
-        context_rows, "learnings", lambda *_, **__: models.memory_database.execute_sql(endless).fetchall()
-    )
-
-    block = builder.build("/p", now=AT)
-
-    assert block.skipped == ("learnings",)
-    assert "Still there" in block.text
+    assert (block.skipped, "Still there" in block.text) == (("learnings",), True)
 
 
 def test_a_query_that_is_read_on_for_too_long_is_an_error_of_the_database(memory: Path) -> None:
     """So that its layer is left out, and not the block."""
-    numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
-
     with pytest.raises(DatabaseError), context_rows.time_limit(0.01):
-        for _ in models.memory_database.execute_sql(numbers):
+        for _ in models.memory_database.execute_sql(ENDLESS):
             pass
 
 
@@ -350,9 +332,8 @@ def test_a_session_on_a_shared_branch_is_headed_by_its_commit_or_by_what_was_ask
 
 def test_what_a_long_report_states_is_told_whole(memory: Path) -> None:
     """In one line, however long that is."""
-    stated = [
-        f"`step_{number}` writes shelf {number} before it tells the reader of it." for number in range(12)
-    ]
+    says = "`step_{0}` writes shelf {0} before it tells the reader of it."
+    stated = [says.format(number) for number in range(12)]
     session_row("s0", branch="main", last_event_at=at(-60), status="closed")
     observe("0" * 32, "Stop", "\n\n".join(stated), session_id="s0", created_at=at(-60))
 
@@ -394,10 +375,8 @@ def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
     told = lines(builder.build("/p", session_id="new", branch="book", now=AT), "earlier")
 
     assert [each for each in told if each.startswith("s")] == ["s1 book", "s3 main", "s2 main"]
-    assert told[1:3] == [
-        "00000000 `load_book` reads the shelf first.",
-        "10101010 `save_book` locks the shelf.",
-    ]
+    both = ["00000000 `load_book` reads the shelf first.", "10101010 `save_book` locks the shelf."]
+    assert told[1:3] == both
 
 
 @pytest.mark.parametrize(("second", "told"), [("book", 0), ("shelf", 1), ("main", 1)])

@@ -80,9 +80,8 @@ def test_a_sub_agents_last_words_are_not_the_sessions(memory: Path) -> None:
 
     first, second = record.summarize_session("s1"), record.summarize_session("s2")
 
-    assert (
-        first == "Asked: Fix the rounding. Ended: The parser rounds half up now, and all of its tests pass."
-    )
+    told = "Asked: Fix the rounding. Ended: The parser rounds half up now, and all of its tests pass."
+    assert first == told
     assert second == ""
     row = models.Observation.get(models.Observation.tool_name == "SubagentStop")
     assert touch.said_by(row).startswith("A sub-agent reported: “Sub done")
@@ -100,9 +99,8 @@ def test_the_clients_notice_is_no_prompt_and_its_answer_no_report(memory: Path) 
     summary = record.summarize_session("s1")
     learning.learn("s1")
 
-    assert (
-        summary == "Asked: Fix the rounding. Ended: The parser rounds half up now, and all of its tests pass."
-    )
+    told = "Asked: Fix the rounding. Ended: The parser rounds half up now, and all of its tests pass."
+    assert summary == told
     assert learnings.find("/p", state="all") == []
     assert [row.tool_name for row in queries.observations_of("s1")] == ["UserPromptSubmit", "Bash", "Stop"]
 
@@ -185,9 +183,8 @@ def test_an_older_session_that_is_told_later_knows_what_came_after_it(memory: Pa
 def test_tests_that_pass_by_now_are_told_with_how_they_run_now(memory: Path) -> None:
     """Red tests of an earlier session are told with the green ones after them."""
     call = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}}
-    happen(
-        "PostToolUseFailure", **call, error="Exit code 1\nFAILED test_a.py::test_a - KeyError\n1 failed in 1s"
-    )
+    error = "Exit code 1\nFAILED test_a.py::test_a - KeyError\n1 failed in 1s"
+    happen("PostToolUseFailure", **call, error=error)
     assert "Tests: 1 failed." in record.summarize_session("s1")
 
     happen("PostToolUse", session="s2", **call, tool_response={"stdout": "4 passed in 1s", "stderr": ""})
@@ -248,50 +245,44 @@ def test_a_failure_is_filed_under_the_command_that_failed(command: str, filed_un
     assert _open(_bad(command)) == filed_under
 
 
-def test_a_later_success_of_the_command_alone_settles_it() -> None:
-    """What failed as `X || exit 1` is settled by X."""
-    assert _open(_bad("make test || exit 1"), _ok("make test")) == []
-    assert _open(_bad("make test || exit 1"), _ok("make lint")) == ["make test"]
+EXITS, PUSH, PROBE = _bad("make test || exit 1"), _bad("git push", "fatal: no upstream"), _bad(CURL)
+POST = _bad("curl -X POST -d @release.json https://api.example.com/releases")
+COMMIT, PORT = _ok("git commit -qm x", title="Commit “x” as 1a2b3c4"), _bad("nc -z localhost 8000")
+SESSIONS = ((OTHER,),) * SESSIONS_OPEN
 
 
-def test_a_failed_probe_is_open_until_its_host_answers_or_the_work_goes_on() -> None:
-    """The same program with the same host settles it, and so does a commit, or much other work."""
-    commit = _ok("git commit -qm x", title="Commit “x” as 1a2b3c4")
-
-    assert _open(_bad(CURL)) == ["curl localhost"]
-    assert _open(_bad(CURL), OTHER) == ["curl localhost"]
-    assert _open(_bad(CURL), _ok("curl -sf http://localhost:8000/api")) == []
-    assert _open(_bad(CURL), _ok("curl http://localhost:9000/")) == ["curl localhost"]
-    assert _open(_bad("nc -z localhost 8000"), _ok("nc -z localhost 8001")) == ["nc localhost"]
-    assert _open(_bad(CURL), commit) == []
-    assert _open(_bad(CURL), *[OTHER] * 10) == []
-
-
-def test_what_sends_something_is_no_probe() -> None:
-    """A failed POST stays open while the session goes on."""
-    post = "curl -X POST -d @release.json https://api.example.com/releases"
-
-    assert _open(_bad(post), *[OTHER] * 12) == ["curl"]
-
-
-def test_a_later_session_settles_what_it_has_done_itself() -> None:
-    """A success in a later session counts, whatever failed there before."""
-    push = _bad("git push", "fatal: no upstream")
-
-    assert _open(push, later=((OTHER,), (push, _ok("git push -u origin main")))) == []
-    assert _open(push, later=((OTHER,), (push,))) == ["git push"]
-
-
-def test_a_failure_ages_by_the_sessions_that_do_without_it() -> None:
-    """A probe is settled by the next session, another command after some of them, unless it fails again."""
-    push = _bad("git push", "fatal: no upstream")
-    sessions = ((OTHER,),) * SESSIONS_OPEN
-
-    assert _open(_bad(CURL), later=((OTHER,),)) == []
-    assert _open(_bad(CURL), later=((_bad(CURL),),)) == ["curl localhost"]
-    assert _open(push, later=sessions[1:]) == ["git push"]
-    assert _open(push, later=sessions) == []
-    assert _open(push, later=(*sessions[1:], (push,))) == ["git push"]
+@pytest.mark.parametrize(
+    ("ran", "later", "left"),
+    [
+        # What failed as `X || exit 1` is settled by X.
+        ([EXITS, _ok("make test")], (), []),
+        ([EXITS, _ok("make lint")], (), ["make test"]),
+        # A probe is open until the same program reaches its host, a commit, or much other work.
+        ([PROBE], (), ["curl localhost"]),
+        ([PROBE, OTHER], (), ["curl localhost"]),
+        ([PROBE, _ok("curl -sf http://localhost:8000/api")], (), []),
+        ([PROBE, _ok("curl http://localhost:9000/")], (), ["curl localhost"]),
+        ([PORT, _ok("nc -z localhost 8001")], (), ["nc localhost"]),
+        ([PROBE, COMMIT], (), []),
+        ([PROBE, *[OTHER] * 10], (), []),
+        # What sends something is no probe.
+        ([POST, *[OTHER] * 12], (), ["curl"]),
+        # A success in a later session counts, whatever failed there before.
+        ([PUSH], ((OTHER,), (PUSH, _ok("git push -u origin main"))), []),
+        ([PUSH], ((OTHER,), (PUSH,)), ["git push"]),
+        # A probe is settled by the next session, another command by some of them, unless it fails again.
+        ([PROBE], ((OTHER,),), []),
+        ([PROBE], ((PROBE,),), ["curl localhost"]),
+        ([PUSH], SESSIONS[1:], ["git push"]),
+        ([PUSH], SESSIONS, []),
+        ([PUSH], (*SESSIONS[1:], (PUSH,)), ["git push"]),
+    ],
+)
+def test_a_failure_is_open_until_something_settles_it(
+    ran: list[_Ran], later: tuple[tuple[_Ran, ...], ...], left: list[str]
+) -> None:
+    """Its own success, or for what only looks the work that goes on without it."""
+    assert _open(*ran, later=later) == left
 
 
 def test_a_file_that_was_written_again_is_not_removed() -> None:

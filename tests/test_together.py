@@ -67,36 +67,31 @@ def remember(branches: str, *, last: str = "modified") -> None:
         session_row(session, branch=branch, last_event_at=at, observation_count=3)
         for place in (BOOK, LOAD, SAVE):
             row = f"{number}{place.name}".ljust(32, "0")
-            queries.save_observation(
-                {**observation_row(row, session_id=session), "title": place.name, "created_at": at}
-            )
+            row = {**observation_row(row, session_id=session), "title": place.name, "created_at": at}
+            queries.save_observation(row)
             kind = last if number == len(branches) - 1 else "modified"
             own = {"file_path": f"lib/{place.file}", "session_id": session, "created_at": at}
             change(place.name, kind, row, **own)
 
 
-def test_a_start_tells_what_goes_together(memory: Path) -> None:
-    """With how often of how often; on one branch it is one piece of work, on `main` each session is one."""
-    remember("abc")
+TOLD = "Book (lib/book.go): 3 of 3 times with load and save (lib/store.go)"
+
+
+@pytest.mark.parametrize(
+    ("branches", "last", "is_told"),
+    [
+        ("abc", "modified", True),
+        ("aaaa", "modified", False),  # on one branch it is one piece of work, on `main` each session is one
+        ("abcd", "deleted", False),  # what is gone goes with nothing
+    ],
+)
+def test_a_start_tells_what_goes_together(memory: Path, branches: str, last: str, *, is_told: bool) -> None:
+    """With how often of how often."""
+    remember(branches, last=last)
 
     told = builder.build("/p", session_id="new").text
 
-    assert "## What is changed together" in told
-    assert "Book (lib/book.go): 3 of 3 times with load and save (lib/store.go)" in told
-
-
-def test_one_branch_is_one_piece_of_work(memory: Path) -> None:
-    """Its sessions go on with the same thing."""
-    remember("aaaa")
-
-    assert "changed together" not in builder.build("/p", session_id="new").text
-
-
-def test_what_is_gone_goes_with_nothing(memory: Path) -> None:
-    """Its newest change took it out."""
-    remember("abcd", last="deleted")
-
-    assert "changed together" not in builder.build("/p", session_id="new").text
+    assert ("changed together" in told, "## What is changed together" in told, TOLD in told) == (is_told,) * 3
 
 
 def test_a_file_is_told_of_with_what_changes_with_it(memory: Path) -> None:
@@ -105,10 +100,8 @@ def test_a_file_is_told_of_with_what_changes_with_it(memory: Path) -> None:
 
     section = touch.about("/p", "lib/store.go", said=Said(), without="new", now=0.0)
 
-    assert (
-        section.lines[0].says
-        == "load (lib/store.go): 3 of 3 times with Book (lib/book.go), save (lib/store.go)"
-    )
+    says = "load (lib/store.go): 3 of 3 times with Book (lib/book.go), save (lib/store.go)"
+    assert section.lines[0].says == says
 
 
 COPIED = "A new field of `BookState` is lost unless `ShelfState` has it too."
@@ -116,13 +109,9 @@ COPIED = "A new field of `BookState` is lost unless `ShelfState` has it too."
 
 def states(*told: tuple[str, str]) -> list[tuple[str, State]]:
     """Return sessions of a branch each, in which that was said; each has edited `shelf.py`."""
-    return [
-        (
-            branch,
-            State(statements=[thread.Said(str(at), "2026-05-01T00:00:00Z", says)], files={"lib/shelf.py": 1}),
-        )
-        for at, (branch, says) in enumerate(told)
-    ]
+    when = "2026-05-01T00:00:00Z"
+    said = [(branch, thread.Said(str(at), when, says)) for at, (branch, says) in enumerate(told)]
+    return [(branch, State(statements=[each], files={"lib/shelf.py": 1})) for branch, each in said]
 
 
 def test_what_three_sessions_joined_is_an_explanation() -> None:
