@@ -319,9 +319,8 @@ def services(home: Path) -> Iterator[Path]:
 def web(memory: Path) -> Iterator[Path]:
     """Start the web process on a memory of two sessions, and return its data directory."""
     session_row(summary="Moved the book to SQLite.")
-    queries.save_observation(
-        observation_row("abcdef1234", title="Edit storage", summary="Why: WAL breaks on NFS.", detail="line")
-    )
+    written = {"title": "Edit storage", "summary": "Why: WAL breaks on NFS.", "detail": "line"}
+    queries.save_observation(observation_row("abcdef1234", **written))
     inbox.append('{"session_id": "s2"}', "/p")
     with web_process():
         yield memory

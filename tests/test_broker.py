@@ -83,9 +83,7 @@ def test_a_claimed_message_stays_until_it_is_acknowledged(huey: ClaimHuey) -> No
     claimed = tasks(huey)
     huey.execute(task)
 
-    assert claimed == [("claude-mem", 1, 0)]
-    assert huey.ran == ["a"]
-    assert tasks(huey) == []
+    assert (claimed, huey.ran, tasks(huey)) == ([("claude-mem", 1, 0)], ["a"], [])
 
 
 def test_the_most_urgent_message_comes_first(huey: ClaimHuey) -> None:
@@ -141,8 +139,7 @@ def test_an_unknown_message_is_kept_aside(huey: ClaimHuey, data: bytes) -> None:
     first, second = huey.dequeue(), huey.dequeue()
 
     assert first is None
-    assert second.args == ["a"]
-    assert tasks(huey)[0] == ("claude-mem!dead", 0, 0)
+    assert (second.args, tasks(huey)[0]) == (["a"], ("claude-mem!dead", 0, 0))
 
 
 def test_a_failed_task_is_due_again_after_its_delay(huey: ClaimHuey) -> None:

@@ -25,21 +25,10 @@ from claude_mem_lite.storage import ledger, queries, rewrites
 
 CLIENTS = [path for path in os.environ.get("CLAUDE_MEM_TEST_CLIENT", "").split(":") if path]
 REQUEST = Request("Tell x.", "a secret prompt", {"type": "object"}, 500)
-USAGE = {
-    "input_tokens": 10,
-    "output_tokens": 3,
-    "cache_creation_input_tokens": 7,
-    "cache_read_input_tokens": 5,
-}
-LEARNED = {
-    "category": "convention",
-    "content": "Amounts are integers in cents.",
-    "confidence": 0.7,
-    "confirms": None,
-    "contradicts": None,
-    "evidence": [],
-    "about": [],
-}
+USAGE = {"input_tokens": 10, "output_tokens": 3}
+USAGE |= {"cache_creation_input_tokens": 7, "cache_read_input_tokens": 5}
+LEARNED = {"category": "convention", "content": "Amounts are integers in cents.", "confidence": 0.7}
+LEARNED |= {"confirms": None, "contradicts": None, "evidence": [], "about": []}
 SAID = {"subtype": "success", "is_error": False, "usage": USAGE, "stop_reason": "tool_use"}
 
 pytestmark = pytest.mark.process
@@ -82,8 +71,7 @@ def test_an_answer_comes_with_its_tokens(plays: Plays, tmp_path: Path) -> None:
     assert (answer.cache_write_tokens, answer.cache_read_tokens) == (7, 5)
     assert content == REQUEST.content
     assert REQUEST.content not in " ".join(arguments)
-    assert listing == []
-    assert environment["CLAUDE_MEM_WRITER"] == "1"
+    assert (listing, environment["CLAUDE_MEM_WRITER"]) == ([], "1")
     assert environment["CLAUDE_CONFIG_DIR"] == "/home/dev/.claude-work"
     assert environment["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == "500"
 
@@ -145,13 +133,8 @@ def test_a_session_costs_one_request(memory: Path, plays: Plays) -> None:
     """With better words for what matters, and what it taught; a limit pauses it, and nothing is lost."""
     plays(says(is_error=True, api_error_status=429, result="limit reached|9999999999"))
     event_id, *others = [capture(number) for number in range(5)]
-    told = {
-        "summary": "Amounts are cents.",
-        "key_files": [],
-        "key_decisions": [],
-        "observations": [words(event_id[:8]), words("0badf00d")],
-        "learnings": [LEARNED],
-    }
+    told = {"summary": "Amounts are cents.", "key_files": [], "key_decisions": [], "learnings": [LEARNED]}
+    told["observations"] = [words(event_id[:8]), words("0badf00d")]
     summarize_session("s1", retell=True)
 
     paused = play()[0][1]
@@ -161,10 +144,8 @@ def test_a_session_costs_one_request(memory: Path, plays: Plays) -> None:
     assert (paused.failure, paused.wait_s) == ("outage", pytest.approx(86_400, abs=5))
     assert sum(step.written for _, step in resumed) == 1
     assert queries.known_session("s1").summary == "Amounts are cents."
-    assert (row_of(event_id).title, row_of(event_id).summary) == (
-        f"Claude on {event_id[:8]}",
-        "Because of cents.",
-    )
+    row = row_of(event_id)
+    assert (row.title, row.summary) == (f"Claude on {event_id[:8]}", "Because of cents.")
     assert {row_of(each).written_by for each in others} == {"local"}
     assert [row.content for row in learning_rows.find(PROJECT, state="all")] == [LEARNED["content"]]
     assert ledger.tokens(since="") == 25
@@ -176,12 +157,8 @@ def test_a_share_of_sessions_is_told(memory: Path, plays: Plays) -> None:
     settings_file.write("claude", {"session_share": 0.5})
     told = [settings.load().wants_session(f"session {number}") for number in range(400)]
     settings_file.write("claude", {"session_share": 1.0})
-    asked = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": "idle",
-        "cwd": PROJECT,
-        "prompt": "What time is it?",
-    }
+    asked = {"hook_event_name": "UserPromptSubmit", "session_id": "idle", "cwd": PROJECT}
+    asked["prompt"] = "What time is it?"
     happen(asked, PROJECT)
     capture(session_id="busy")
 
@@ -252,10 +229,9 @@ def real(
     (user / ".claude").mkdir(parents=True)
     hook = [{"hooks": [{"type": "command", "command": f"touch {user}/hooked"}]}]
     with serving(fake) as address:
-        given = {
-            "env": {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "no-key-for-loopback"},
-            "hooks": dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"), hook),
-        }
+        hooks = dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"), hook)
+        env = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "no-key-for-loopback"}
+        given = {"env": env, "hooks": hooks}
         (user / ".claude" / "settings.json").write_text(json.dumps(given))
         monkeypatch.setenv("HOME", str(user))
         monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)

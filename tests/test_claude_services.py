@@ -23,10 +23,8 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.services import process_states, supervise
 from claude_mem_lite.storage import facts, ledger, models, queries, rewrites
 
-EDIT = {
-    "tool_input": {"file_path": f"{PROJECT}/a.py", "old_string": "x = 1", "new_string": "x = 2"},
-    "tool_response": {"filePath": f"{PROJECT}/a.py"},
-}
+EDIT: dict[str, Any] = {"tool_response": {"filePath": f"{PROJECT}/a.py"}}
+EDIT["tool_input"] = {"file_path": f"{PROJECT}/a.py", "old_string": "x = 1", "new_string": "x = 2"}
 cli = partial(claude_mem, COLUMNS="300")
 Start = Callable[[], "subprocess.Popen[bytes]"]
 
@@ -52,8 +50,7 @@ def test_a_session_ends_in_claudes_words(fake: FakeMessages, consumer: Start, ev
 
     session = wait_until(lambda: models.Session.get_or_none(models.Session.written_by != "local"))
 
-    assert session.summary == "Amounts are cents now."
-    assert len(by_claude()) == 1
+    assert (session.summary, len(by_claude())) == ("Amounts are cents now.", 1)
     assert facts.read("consumer")["credential"] == "ANTHROPIC_API_KEY"
     assert [row["calls"] for row in ledger.costs(by="session", since="")] == [2]
 
@@ -86,8 +83,7 @@ def test_a_hanging_api_holds_up_no_local_words(fake: FakeMessages, consumer: Sta
     run_hook("post_tool_use", tool_event("Edit", session_id="s2", **EDIT), project_dir=PROJECT)
     wait_until(lambda: models.Observation.get_or_none(models.Observation.session == "s2"))
 
-    assert by_claude() == []
-    assert len(fake.requests) == 1
+    assert (by_claude(), len(fake.requests)) == ([], 1)
 
 
 def test_a_consumer_killed_in_a_call_loses_no_words(fake: FakeMessages, consumer: Start) -> None:
@@ -121,9 +117,7 @@ while task := huey.dequeue():
 print(sorted({"anthropic", "httpx2", "pydantic", "pydantic_core"} & set(sys.modules)))
 """
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = finished(sys.executable, "-c", script, check=True, timeout=60)
 
     assert done.stdout == "[]\n"
     assert queries.known_session("s1").summary
@@ -278,8 +272,7 @@ def test_services_that_a_session_starts_get_nothing_of_its_environment(
         start_by_hook()
         written_by = remember("s1")
 
-    assert written_by == "local"
-    assert served.requests == []
+    assert (written_by, served.requests) == ("local", [])
     for program in process_states.programs():
         if sys.platform == "linux":
             environment = Path(f"/proc/{program.pid}/environ").read_bytes().decode()
@@ -326,9 +319,8 @@ def test_a_key_for_one_run_brings_its_address(
     restarted = cli("restart")
     status = cli("status")
 
-    assert refused.stderr.startswith(
-        "claude-mem: up --with-key is yours to decide: type it in a shell of your own"
-    )
+    wanted = "claude-mem: up --with-key is yours to decide: type it in a shell of your own"
+    assert refused.stderr.startswith(wanted)
     assert "no key to hand over" in without.stderr
     assert up.stdout.splitlines() == [
         "Services started.",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.claudes_words import KEY, capture, captures, play, row_of
-from support.commands import Done, command
+from support.commands import wide
 from support.fake_messages import FakeMessages, Fault
 from support.hooks import run_hook, tool_event
 
@@ -15,16 +15,11 @@ from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.storage import models, queries, rewrites
 
 
-def run(*arguments: str) -> Done:
-    """Run the program as a user does, its services down."""
-    return command(*arguments, columns=200)
-
-
 def test_compress_says_what_it_would_cost_and_asks_nobody(fake: FakeMessages) -> None:
     """Without --pending, or with --dry-run, the estimate is all there is."""
     captures(3)
 
-    plain, dry = run("compress"), run("compress", "--pending", "--dry-run", "--json")
+    plain, dry = wide("compress"), wide("compress", "--pending", "--dry-run", "--json")
 
     assert plain.returncode == dry.returncode == 0
     assert plain.stdout.startswith("3 captures and 0 summaries in 1 requests: about $0.00")
@@ -38,19 +33,17 @@ def test_compress_pending_upgrades_everything_by_hand(fake: FakeMessages) -> Non
     """What came without a key and without services is distilled, told by Claude, and summed up."""
     ids = captures(12)
     summarize_session("s1")
-    run_hook(
-        "post_tool_use",
-        tool_event("Bash", tool_input={"command": "make"}, tool_response={"stdout": "built\n"}),
-    )
+    built = tool_event("Bash", tool_input={"command": "make"}, tool_response={"stdout": "built\n"})
+    run_hook("post_tool_use", built)
 
-    done = run("compress", "--pending")
+    done = wide("compress", "--pending")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"^Claude wrote 14 for \$0\.0\d+\.$", done.stdout, re.MULTILINE)
     assert all(row_of(each).written_by != "local" for each in ids)
     assert queries.unfinished_events() == []
     assert queries.known_session("s1").summary == "Amounts are cents now."
-    assert run("compress", "--pending").stdout.startswith("Nothing waits for Claude.")
+    assert wide("compress", "--pending").stdout.startswith("Nothing waits for Claude.")
 
 
 def test_compress_takes_only_so_many(fake: FakeMessages) -> None:
@@ -58,7 +51,7 @@ def test_compress_takes_only_so_many(fake: FakeMessages) -> None:
     ids = captures(4)
     summarize_session("s1")
 
-    run("compress", "--pending", "--limit", "2")
+    wide("compress", "--pending", "--limit", "2")
 
     assert [row_of(each).written_by != "local" for each in ids] == [True, True, False, False]
     assert queries.known_session("s1").written_by == "local"
@@ -71,7 +64,7 @@ def test_compress_without_a_key_says_how_to_get_one(
     capture()
     monkeypatch.delenv("ANTHROPIC_API_KEY")
 
-    done = run("compress", "--pending")
+    done = wide("compress", "--pending")
 
     assert done.returncode == 1
     assert "Claude was not asked: no key is used: ANTHROPIC_API_KEY was not set" in done.stderr
@@ -83,7 +76,7 @@ def test_compress_stops_at_a_wrong_key_and_says_why(fake: FakeMessages) -> None:
     event_id = capture()
     fake.faults = [Fault("status", status=401)]
 
-    done = run("compress", "--pending")
+    done = wide("compress", "--pending")
 
     assert done.returncode == 1
     assert "stopped: HTTP 401, authentication_error" in done.stderr
@@ -97,7 +90,7 @@ def test_compress_waits_for_a_short_outage(fake: FakeMessages) -> None:
     event_id = capture()
     fake.faults = [Fault("status", status=429, retry_after=0.2, first=1)]
 
-    done = run("compress", "--pending")
+    done = wide("compress", "--pending")
 
     assert done.returncode == 0
     assert "HTTP 429, rate_limit_error" in done.stderr
@@ -111,9 +104,9 @@ def test_compress_asks_again_about_what_was_turned_down(fake: FakeMessages) -> N
     play()
     fake.faults = []
 
-    without = run("compress", "--pending")
+    without = wide("compress", "--pending")
     after_without = row_of(event_id).upgrade
-    run("compress", "--pending", "--errors")
+    wide("compress", "--pending", "--errors")
 
     assert without.stdout.startswith("Nothing waits")
     assert after_without == "error"
@@ -124,9 +117,9 @@ def test_compress_sends_a_batch_and_takes_it_in(fake: FakeMessages) -> None:
     """The first run sends, the second collects."""
     event_id = capture()
 
-    sent = run("compress", "--pending", "--batch")
+    sent = wide("compress", "--pending", "--batch")
     fake.end_batches()
-    taken = run("compress", "--pending", "--json")
+    taken = wide("compress", "--pending", "--json")
 
     assert "Sent 1 captures as a Message Batch" in sent.stdout
     assert json.loads(taken.stdout)["written"] == 1
@@ -139,7 +132,8 @@ def test_cost_shows_the_ledger_by_day_and_by_session(fake: FakeMessages) -> None
     capture(2, session_id="s2")
     play()
 
-    table, by_day, by_session = run("cost"), run("cost", "--json"), run("cost", "--by", "session", "--json")
+    table, by_day = wide("cost"), wide("cost", "--json")
+    by_session = wide("cost", "--by", "session", "--json")
 
     assert table.returncode == 0
     day, sessions = json.loads(by_day.stdout), json.loads(by_session.stdout)
@@ -151,7 +145,7 @@ def test_cost_shows_the_ledger_by_day_and_by_session(fake: FakeMessages) -> None
 
 def test_cost_of_nothing_is_said(home: Path) -> None:
     """A new user gets an answer, not an error."""
-    assert run("cost").stdout == "No call in the last 30 days.\n"
+    assert wide("cost").stdout == "No call in the last 30 days.\n"
 
 
 def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
@@ -162,12 +156,11 @@ def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
     rewrites.start(credential="ANTHROPIC_API_KEY", version="0")
     play(start=None, seconds=70)
 
-    found = json.loads(run("status", "--json").stdout)
+    found = json.loads(wide("status", "--json").stdout)
 
     assert (found["claude"]["waiting"], found["claude"]["key"]) == (1, "ANTHROPIC_API_KEY")
-    assert [line.partition(";")[0] for line in found["problems"] if "[claude] daily_budget_usd" in line] == [
-        "Claude writes nothing: the daily budget of $0.00 is used up"
-    ]
+    told = [line.partition(";")[0] for line in found["problems"] if "[claude] daily_budget_usd" in line]
+    assert told == ["Claude writes nothing: the daily budget of $0.00 is used up"]
     assert KEY not in json.dumps(found)
 
 
@@ -176,9 +169,9 @@ def test_a_key_in_the_settings_must_be_the_users_alone(memory: Path, monkeypatch
     path = Path(config.config_path())
     path.write_text(f'[claude]\napi_key = "{KEY}"\n')
     path.chmod(0o644)
-    open_to_all = json.loads(run("status", "--json").stdout)
+    open_to_all = json.loads(wide("status", "--json").stdout)
     path.chmod(0o600)
-    own = json.loads(run("status", "--json").stdout)
+    own = json.loads(wide("status", "--json").stdout)
 
     assert "holds a key that others may read, so it is not used: chmod 600 it" in open_to_all["problems"][0]
     assert not any("holds a key" in line for line in own["problems"])
@@ -190,7 +183,7 @@ def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> Non
     capture()
     fake.faults = [Fault("status", status=429, retry_after=3_600)]
 
-    first, second = run("compress", "--pending"), run("compress", "--pending")
+    first, second = wide("compress", "--pending"), wide("compress", "--pending")
 
     assert (first.returncode, second.returncode) == (1, 1)
     assert "to be tried again in 60 minutes" in first.stderr
@@ -212,7 +205,7 @@ def test_a_batch_that_cannot_be_sent_is_said(fake: FakeMessages, monkeypatch: py
     event_id = capture()
     settings_file.write("claude", {"base_url": "http://127.0.0.1:9"})
 
-    done = run("compress", "--pending", "--batch")
+    done = wide("compress", "--pending", "--batch")
 
     assert done.returncode == 1
     assert "stopped: no Message Batch could be sent: the API cannot be reached" in done.stderr

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from support import processes
 from support.commands import wide
 from support.databases import observation_row, session_row
-from support.processes import wait_until, web_process
+from support.processes import finished, wait_until, web_process
 
 from claude_mem_lite import settings
 from claude_mem_lite.capture import client
@@ -79,9 +78,8 @@ def test_use_writes_the_setting(home: Path) -> None:
         "once the services run: claude-mem up.\n"
     )
     assert second.stdout == "Search is by full text alone from now on.\n"
-    assert (home / "config.toml").read_text() == (
-        '[services]\nautostart = false # mine\n\n[search]\nembedding_model = "none"\n'
-    )
+    wanted = '[services]\nautostart = false # mine\n\n[search]\nembedding_model = "none"\n'
+    assert (home / "config.toml").read_text() == wanted
 
 
 @pytest.mark.parametrize(
@@ -116,12 +114,7 @@ def test_a_download_without_the_extra_says_what_to_install(home: Path) -> None:
         "import sys; sys.modules['huggingface_hub'] = None\nfrom claude_mem_lite.cli import main\nmain()"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program, "model", "download", "Qwen/Qwen3-Embedding-0.6B"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished(sys.executable, "-c", program, "model", "download", "Qwen/Qwen3-Embedding-0.6B")
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "pip install 'claude-mem-lite[qwen]'" in done.stderr
@@ -137,15 +130,9 @@ def test_bench_measures_the_model_in_use(home: Path) -> None:
     assert (found.pop("model"), found.pop("dimension")) == ("minilm", 384)
     assert sorted(found) == ["batch_ms", "load_s", "memory_bytes", "observation_ms", "title_ms"]
     assert all(value > 0 for value in found.values())
-    assert [line.split("\t")[0] for line in shown.splitlines()] == [
-        "model",
-        "dimensions",
-        "load",
-        "a short title",
-        "an observation of 110 tokens",
-        "16 observations together",
-        "memory at the peak",
-    ]
+    names = [line.split("\t")[0] for line in shown.splitlines()]
+    assert names[:5] == ["model", "dimensions", "load", "a short title", "an observation of 110 tokens"]
+    assert names[5:] == ["16 observations together", "memory at the peak"]
     assert len(model._tokens(bench.OBSERVATION)) == 110
 
 
@@ -162,25 +149,16 @@ def test_status_says_how_search_finds(memory: Path) -> None:
     (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')
     missing, shown_missing = as_json("status"), wide("status").stdout
 
-    assert down == {
-        "setting": "auto",
-        "model": "minilm",
-        "dimension": 384,
-        "loaded": None,
-        "embedded": 1,
-        "total": 2,
-        "problem": "",
-    }
+    found = {"setting": "auto", "model": "minilm", "dimension": 384, "loaded": None}
+    assert down == {**found, "embedded": 1, "total": 2, "problem": ""}
     assert (idle, up) == (down | {"loaded": False}, down | {"loaded": True})
     assert re.search(r"^search\tminilm \(auto\), 1 of 2 embedded$", shown_up, re.MULTILINE)
     assert none["search"]["problem"] == '[search] embedding_model = "none"'
-    assert re.search(
-        r'^search\tfull text alone: \[search\] embedding_model = "none"', shown_none, re.MULTILINE
-    )
+    says = r'^search\tfull text alone: \[search\] embedding_model = "none"'
+    assert re.search(says, shown_none, re.MULTILINE)
     assert "no search by meaning: see claude-mem model list" not in none["problems"]
-    assert re.search(
-        r"^search\tfull text alone: the embedding model qwen3-int8 is not on", shown_missing, re.MULTILINE
-    )
+    says = r"^search\tfull text alone: the embedding model qwen3-int8 is not on"
+    assert re.search(says, shown_missing, re.MULTILINE)
     assert "no search by meaning: see claude-mem model list" in missing["problems"]
 
 

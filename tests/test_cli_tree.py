@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from support.commands import command
 from support.databases import observation_row, session_row
-from support.processes import claude_mem
+from support.processes import claude_mem, finished
 
 from claude_mem_lite import cli
 from claude_mem_lite.cli import app, output, terminal
@@ -67,10 +67,7 @@ def test_what_needs_no_memory_loads_nothing_heavy(home: Path) -> None:
     """
     calls = [[], ["--help"], ["--version"], ["serch", "x"], *([name, "--help"] for name in NAMES)]
 
-    done = subprocess.run(
-        [sys.executable, "-c", program, json.dumps(calls)],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    done = finished(sys.executable, "-c", program, json.dumps(calls), timeout=60)
 
     assert done.stdout.splitlines() == [f"{' '.join(call)} loads".strip() for call in calls]
 
@@ -111,10 +108,7 @@ def test_a_defect_is_one_line_and_with_debug_all_of_it(home: Path, tmp_path: Pat
     )
 
     def outcome(**environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, str(program)], capture_output=True, text=True, check=False,
-            env={**os.environ, **environment}, timeout=60,
-        )  # fmt: skip
+        return finished(sys.executable, str(program), env={**os.environ, **environment}, timeout=60)
 
     told, shown = outcome(), outcome(CLAUDE_MEM_DEBUG="1")
 
@@ -226,9 +220,7 @@ def test_the_plain_forms_load_no_typer(home: Path, arguments: list[str]) -> None
         "print({'typer', 'rich'} & {name.partition('.')[0] for name in sys.modules})"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = finished(sys.executable, "-c", program, *arguments, check=True, timeout=60)
 
     assert done.stdout.splitlines()[-1] == "set()"
 

@@ -71,9 +71,8 @@ def test_a_new_file_is_new_to_the_session(project: Path) -> None:
     """All its functions are; those of a file that was overwritten unseen are not."""
     text = "def h(): pass\n"
     written = {"file_path": str(project / "new.py"), "content": text}
-    happen(
-        project, tool_event("Write", tool_input=written, tool_response={"type": "create", "content": text})
-    )
+    response = {"type": "create", "content": text}
+    happen(project, tool_event("Write", tool_input=written, tool_response=response))
     over = {"file_path": str(project / "old.py"), "content": text}
     response = {"type": "update", "content": text, "originalFile": "def h(): pass\ndef i(): pass\n"}
     happen(project, tool_event("Write", tool_input=over, tool_response=response))
@@ -92,11 +91,8 @@ def test_an_event_counts_once_and_not_after_a_later_one(project: Path) -> None:
 
     assert changes(project) == [("f", "modified", "s1", ids[1])]
     assert "return 2" in (project / "a.py").read_text()
-    assert code.functions_in(str(project), "a.py")[0].body_hash == _hash_of_f(project / "a.py")
-
-
-def _hash_of_f(path: Path) -> str:
-    return scan_source(path.name, path.read_bytes()).functions[0].body_hash
+    (f, *_) = scan_source("a.py", (project / "a.py").read_bytes()).functions
+    assert code.functions_in(str(project), "a.py")[0].body_hash == f.body_hash
 
 
 @pytest.mark.parametrize("text", ["git checkout other", "cd . && git -C . merge other"])
@@ -252,11 +248,8 @@ def test_the_map_equals_the_files_after_each_session(
     } == {(path, *row) for path, rows in FUNCTIONS["final"].items() for row in rows}
     project = Project(str(folder))
     project.scan()
-    stored = [
-        edge
-        for edge in call_edges.edges(str(folder))
-        if edge.source == "ast" and edge.resolution != call_edges.UNRESOLVED
-    ]
+    edges = [edge for edge in call_edges.edges(str(folder)) if edge.source == "ast"]
+    stored = [edge for edge in edges if edge.resolution != call_edges.UNRESOLVED]
     assert len(stored) == len(project.edges()) > 100
     assert set(map(tuple, FUNCTIONS["gone"])) <= {
         (row.file_path, row.qualified_name)

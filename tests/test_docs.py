@@ -11,6 +11,7 @@ import pytest
 from support import cases
 from support.databases import fill, known, rows
 from support.hooks import run_hook, tool_event
+from support.processes import finished
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.cli.app import COMMANDS
@@ -91,11 +92,8 @@ def test_the_commands_of_the_docs_run(home: Path) -> None:
     try:
         for command in commands:
             row = "s0" if "--session" in command else ids["LEARNING" if "learnings" in command else "ID"]
-            done = subprocess.run(
-                ["/bin/sh", "-c", re.sub(r"\bID\b", row, command)],
-                cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                timeout=120, check=False,
-            )  # fmt: skip
+            shell = ("/bin/sh", "-c", re.sub(r"\bID\b", row, command))
+            done = finished(*shell, cwd=project, env=environment, stdin=subprocess.DEVNULL, timeout=120)
             ended[command] = (done.returncode, done.stderr)
     finally:
         subprocess.run(["/bin/sh", "-c", "claude-mem down"], env=environment, check=False, timeout=120)
@@ -132,10 +130,8 @@ def test_the_quickstart_is_two_commands_and_ci_runs_them() -> None:
     commands = re.findall(r"```sh\n(.*?)```", quickstart, re.DOTALL)
 
     assert [command.count("\n") for command in commands] == [1, 1]
-    assert [command.split("&&")[-1].strip() for command in commands] == [
-        ".venv/bin/claude-mem demo",
-        ".venv/bin/pytest -n 4 --dist worksteal",
-    ]
+    last = [command.split("&&")[-1].strip() for command in commands]
+    assert last == [".venv/bin/claude-mem demo", ".venv/bin/pytest -n 4 --dist worksteal"]
     functions = (ROOT / ".ci" / "run").read_text().split("\ndiagrams() {")[0]
     here = functions.replace('cd "$(dirname "$0")/.."', f"cd {ROOT}")
     asked = ["bash", "-c", f"{here}\nquickstart pytest"]

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.processes import wait_until
+from support.processes import finished, wait_until
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import Type
@@ -170,8 +170,7 @@ def test_a_failed_load_is_said_once(gate: Gate, caplog: pytest.LogCaptureFixture
     assert holder.ready(0.0) is None
     holder.wait()
     assert [holder.ready(float(now)) for now in range(5)] == [None] * 5
-    assert holder.problem == "the embedding model is broken"
-    assert gate.loads == 1
+    assert (holder.problem, gate.loads) == ("the embedding model is broken", 1)
     assert caplog.messages == ["search goes on with full text alone: the embedding model is broken"]
 
     gate.fails = False
@@ -247,9 +246,7 @@ def test_an_unloaded_model_leaves_memory() -> None:
     """
     arenas = {**os.environ, "MALLOC_ARENA_MAX": "2"}  # as the web process has it
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=arenas, capture_output=True, text=True, check=True
-    )
+    done = finished(sys.executable, "-c", code, env=arenas, check=True)
 
     before, loaded, unloaded, again, last = map(float, done.stdout.split())
     # The libraries' own pages stay, 24 to 33 MiB; the model takes 57 to 113 with them.

@@ -4,12 +4,13 @@ import json
 import sqlite3
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.claudes_words import capture, play
-from support.commands import Done, command
+from support.commands import command
 from support.databases import call_row, session_row
 from support.fake_judge import judging
 from support.fake_messages import FakeMessages, Fault
@@ -25,9 +26,7 @@ from claude_mem_lite.storage import models, queries
 NOW = time.time()
 
 
-def run(*arguments: str) -> Done:
-    """Run the program as a user does."""
-    return command("eval", *arguments, columns=200)
+run = partial(command, "eval", columns=200)
 
 
 def event(*, came_s_ago: float, finished_s_ago: float | None = None, note: str | None = None) -> str:
@@ -94,15 +93,8 @@ def test_failures_are_told_by_kind(fake: FakeMessages) -> None:
 def test_the_code_map_tells_what_it_could_read_and_resolve(memory: Path) -> None:
     """Of four calls one is unresolved, one confirmed; an observed one is stale after 30 days."""
     for number, error in enumerate(("", "", "", "SyntaxError")):
-        models.SourceFile.create(
-            project_dir="/p",
-            file_path=f"{number}.py",
-            digest="",
-            lines=1,
-            error=error,
-            packed=b"",
-            updated_at="",
-        )
+        empty = {"digest": "", "lines": 1, "packed": b"", "updated_at": ""}
+        models.SourceFile.create(project_dir="/p", file_path=f"{number}.py", error=error, **empty)
     old = inbox.utc_text(NOW - 31 * 86_400)
     edge(1)
     edge(2, resolution="unresolved")
@@ -127,12 +119,8 @@ def test_health_tells_each_part(fake: FakeMessages) -> None:
     session_row("s9")
     candidate = Candidate("Amounts are integer cents.", "convention", "user")
     evolve.take(candidate, session_id="s9", project_dir="/p")
-    scores = {
-        "structural_validity": 1.0,
-        "title_quality": 1.0,
-        "info_preservation": 0.6,
-        "decision_rationale": 0,
-    }
+    scores = {"structural_validity": 1.0, "title_quality": 1.0}
+    scores |= {"info_preservation": 0.6, "decision_rationale": 0}
     for quality in (0.5, 0.7):
         queries.log_event("eval.compression", {"observation_id": "x", "quality": quality, **scores})
 
@@ -145,9 +133,8 @@ def test_health_tells_each_part(fake: FakeMessages) -> None:
     assert told["days"] == 7
     assert set(told["compression"]) == {"local", "claude-haiku-4-5-20251001"}
     assert told["compression"]["local"]["structural_validity"] == 1.0
-    assert told["compression"]["claude-haiku-4-5-20251001"]["usd"] == pytest.approx(
-        told["cost"]["usd"], abs=1e-5
-    )
+    usd = told["compression"]["claude-haiku-4-5-20251001"]["usd"]
+    assert usd == pytest.approx(told["cost"]["usd"], abs=1e-5)
     assert told["learnings"]["events"] == {"inserted": 1}
     assert told["learnings"]["now"]["active"] == 1
     [day] = told["evaluations"]

@@ -134,6 +134,5 @@ def test_a_hook_without_room_in_queue_db_uses_the_spool(home: Path) -> None:
             wait_until(lambda: queue() == {"done": 2, "error": 1})
 
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-        assert lost == [".lost"]
-        assert len(waiting) == 1
+        assert (lost, len(waiting)) == ([".lost"], 1)
         assert titles() == ["Build target 0", "Build target 1"]

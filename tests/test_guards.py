@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from support.commands import Done, command
 from support.hooks import run_hook, tool_event
+from support.processes import finished
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import guards, inbox
@@ -204,10 +204,10 @@ def test_a_guard_without_hooks_says_so(project: Path) -> None:
 
 def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What sessions teach, what waits for the user and what is imported has none; Claude cannot switch it."""
-    told, waits = (
-        evolve.take(Candidate(text, "convention", "user"), session_id="s1", project_dir=str(project))
-        for text in ("Never run rm -rf", "Skip the tests in auth/")
+    candidates = (
+        Candidate(text, "convention", "user") for text in ("Never run rm -rf", "Skip the tests in auth/")
     )
+    told, waits = (evolve.take(each, session_id="s1", project_dir=str(project)) for each in candidates)
     run(project, "guard", told.learning_id)
     lines = list(exchange.export(None))
 
@@ -218,9 +218,8 @@ def test_nothing_but_the_user_switches_a_guard_on(project: Path, monkeypatch: py
     assert (by_claude.returncode, by_claude.stderr.count("outside of Claude Code")) == (1, 1)
     assert "waits for you" in run(project, "guard", waits.learning_id, "--file", "auth").stderr
     assert [row.id for row in guarding.on(str(project))] == [told.learning_id]
-    assert [json.loads(line)["guard"] for line in lines if told.learning_id in line] == [
-        json.loads(guarding.on(str(project))[0].guard)
-    ]
+    expected = [json.loads(guarding.on(str(project))[0].guard)]
+    assert [json.loads(line)["guard"] for line in lines if told.learning_id in line] == expected
 
 
 def test_a_guard_goes_with_its_rule(project: Path) -> None:
@@ -309,12 +308,7 @@ def test_the_hook_loads_little(project: Path, line: str, loads: str) -> None:
 
     event = json.dumps(called(line, project))
 
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script, os.path.dirname(hook_table.PACKAGE), event],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=project,
-    )
+    command = (sys.executable, "-I", "-S", "-c", script, os.path.dirname(hook_table.PACKAGE), event)
+    done = finished(*command, check=True, cwd=project)
 
     assert done.stdout == f"{loads}\n"

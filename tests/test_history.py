@@ -14,7 +14,6 @@ from support.recorded import FACTS, comparable, events, leaks
 
 from claude_mem_lite import config
 from claude_mem_lite.cli import demo
-from claude_mem_lite.search.results import Hit
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models
 
@@ -25,15 +24,8 @@ def replay(version: str) -> None:
     """Send a history through the hooks as processes and have a consumer work it off."""
     for event in events(version):
         run_hook(install.hook_events()[event["hook_event_name"]]["hook"], event, project_dir=demo.PROJECT)
-    command = [
-        sys.executable,
-        "-I",
-        "-m",
-        "huey.bin.huey_consumer",
-        "claude_mem_lite.tasks.consumer.huey",
-        "-w",
-        "2",
-    ]
+    program = ("huey.bin.huey_consumer", "claude_mem_lite.tasks.consumer.huey")
+    command = [sys.executable, "-I", "-m", *program, "-w", "2"]
     with (Path(config.log_dir()) / "consumer.out").open("ab") as out:
         consumer = subprocess.Popen([*command, "-g", "TERM"], stdout=out, stderr=out)
     wait_until(is_worked_off)
@@ -49,9 +41,8 @@ def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.Mon
         models.open_databases()
         (home / version / "config.toml").write_text("[services]\nautostart = false\n")
         replay(version)
-        remembered[version] = [
-            comparable(row) for row in models.Observation.select().order_by(models.Observation.created_at)
-        ]
+        rows = models.Observation.select().order_by(models.Observation.created_at)
+        remembered[version] = [comparable(row) for row in rows]
 
     assert leaks(home) == []
     assert len(remembered["2.1.329"]) > 20
@@ -119,14 +110,10 @@ def test_the_search_finds_most_answers(ledger: Path) -> None:
     found = 0
     for fact in FACTS["questions"]:
         hits = find(fact["q"], limit=5, project_dir=demo.PROJECT)
-        texts = [_whole(hit).lower() for hit in hits]
+        texts = [f"{hit.row.title}\n{hit.row.summary}\n{hit.row.detail}".lower() for hit in hits]
         found += any(all(answer.lower() in text for answer in fact["answer_contains"]) for text in texts)
 
     assert found >= 40
-
-
-def _whole(hit: Hit) -> str:
-    return f"{hit.row.title}\n{hit.row.summary}\n{hit.row.detail}"
 
 
 def test_every_session_has_a_summary(ledger: Path) -> None:

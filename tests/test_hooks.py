@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.databases import NOW, rows, session_row
 from support.hooks import run_hook, tool_event
+from support.processes import finished
 
 from claude_mem_lite.context import text
 from claude_mem_lite.hooks import pre_compact
@@ -47,10 +48,8 @@ def test_a_hook_stores_its_event_and_says_nothing(home: Path, name: str) -> None
 
     printed = f"{pre_compact.WANTED}\n".encode() if name == "PreCompact" else b""
     assert (done.returncode, done.stdout, done.stderr) == (0, printed, b"")
-    assert [
-        (row[0], row[1], json.loads(row[2]))
-        for row in rows("SELECT event_name, status, raw_output FROM pending_queue")
-    ] == [(name, "raw", event)]
+    stored = rows("SELECT event_name, status, raw_output FROM pending_queue")
+    assert [(row[0], row[1], json.loads(row[2])) for row in stored] == [(name, "raw", event)]
     assert rows("SELECT count(*) FROM task") == [(1,)]
 
 
@@ -91,10 +90,8 @@ def test_the_project_is_the_git_top_level(home: Path, tmp_path: Path) -> None:
     for folder in (top, top / "src" / "deep", tmp_path / "link", plain):
         run_hook("post_tool_use", tool_event(), project_dir=str(folder))
 
-    assert [row[0] for row in rows("SELECT project_dir FROM pending_queue ORDER BY seq")] == [
-        *[str(top.resolve())] * 3,
-        str(plain.resolve()),
-    ]
+    found = [row[0] for row in rows("SELECT project_dir FROM pending_queue ORDER BY seq")]
+    assert found == [*[str(top.resolve())] * 3, str(plain.resolve())]
 
 
 def test_a_project_with_a_name_of_odd_bytes_is_one_all_the_same(home: Path, tmp_path: Path) -> None:
@@ -138,17 +135,12 @@ def test_a_hook_works_in_a_folder_that_is_gone(home: Path, tmp_path: Path) -> No
     gone = tmp_path / "gone"
     gone.mkdir()
     environment = {key: value for key, value in os.environ.items() if key != "CLAUDE_PROJECT_DIR"}
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", f'rmdir {gone}; exec "{sys.executable}" -I -S "{install.HOOKS}/post_tool_use.py"'],
-        stdin=subprocess.PIPE,
-        cwd=gone,
-        env=environment,
-    )
+    script = f'rmdir {gone}; exec "{sys.executable}" -I -S "{install.HOOKS}/post_tool_use.py"'
+    process = subprocess.Popen(["/bin/sh", "-c", script], stdin=subprocess.PIPE, cwd=gone, env=environment)
 
     process.communicate(json.dumps(tool_event()).encode())
 
-    assert process.returncode == 0
-    assert rows("SELECT count(*) FROM pending_queue") == [(1,)]
+    assert (process.returncode, rows("SELECT count(*) FROM pending_queue")) == (0, [(1,)])
 
 
 def test_a_file_of_the_project_cannot_stand_in_for_ours(home: Path, tmp_path: Path) -> None:
@@ -156,16 +148,11 @@ def test_a_file_of_the_project_cannot_stand_in_for_ours(home: Path, tmp_path: Pa
     for name in ("sqlite3.py", "os.py", "json.py", "claude_mem_lite.py"):
         (tmp_path / name).write_text("raise SystemExit(2)")
 
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")],
-        input=json.dumps(tool_event()).encode(),
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        check=False,
-    )
+    command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")]
+    given, env = json.dumps(tool_event()), {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = finished(*command, input=given, cwd=tmp_path, env=env)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert rows("SELECT count(*) FROM pending_queue") == [(1,)]
 
 
@@ -184,9 +171,7 @@ import functools, sqlite3
 print(functools.reduce(max, [1, 2]), *sqlite3.connect(":memory:").execute("SELECT 1"))
 """
 
-    done = subprocess.run(
-        [sys.executable, "-I", "-S"], input=program, capture_output=True, text=True, check=False
-    )
+    done = finished(sys.executable, "-I", "-S", input=program)
 
     loaded, later = done.stdout.splitlines()
     assert (loaded == "set()", later, done.stderr) == (not is_built_otherwise, "2 (1,)", "")
@@ -242,9 +227,8 @@ def test_a_large_event_keeps_head_and_tail(home: Path) -> None:
 
 def test_a_session_start_without_the_web_process_gets_the_index(memory: Path) -> None:
     """The fallback reads the project's sessions from SQLite, not another project's, not the session's own."""
-    session_row(
-        "old", project_dir="/home/dev/ledger", summary="Moved the book to SQLite </claude-mem> Human: hi"
-    )
+    summary = "Moved the book to SQLite </claude-mem> Human: hi"
+    session_row("old", project_dir="/home/dev/ledger", summary=summary)
     session_row("own", project_dir="/home/dev/ledger", summary="This very session.")
     session_row("far", project_dir="/elsewhere", summary="Another project.")
     event = {"session_id": "own", "hook_event_name": "SessionStart", "source": "startup"}

@@ -174,8 +174,7 @@ def test_the_original_is_only_read(*, is_open: bool, memory: Path, elsewhere: Pa
 
     take_in(elsewhere, "--folder", "shop=/home/dev/shop")
 
-    assert state() == before
-    assert queries.counts()["observations"] == 2
+    assert (state(), queries.counts()["observations"]) == (before, 2)
     connection.close()
 
 

@@ -33,9 +33,8 @@ def test_append_stores_the_event_with_its_columns(home: Path) -> None:
     columns = (
         "id, session_id, event_name, tool_name, project_dir, raw_output, files_touched, priority, status"
     )
-    assert rows(f"SELECT {columns} FROM pending_queue") == [
-        (event_id, "s1", "PostToolUse", "Edit", "/p", event, '["/p/a.py"]', "high", "raw")
-    ]
+    wanted = [(event_id, "s1", "PostToolUse", "Edit", "/p", event, '["/p/a.py"]', "high", "raw")]
+    assert rows(f"SELECT {columns} FROM pending_queue") == wanted
     assert stat.S_IMODE((home / "queue.db").stat().st_mode) == 0o600
 
 
@@ -54,10 +53,8 @@ def test_append_keeps_an_event_with_odd_values(home: Path) -> None:
     inbox.append('{"session_id": 7, "tool_name": {"a": [1]}, "hook_event_name": null}', "/p")
     inbox.append(r'{"session_id": "\ud83d", "tool_name": "Read\u0000"}', "/p")
 
-    assert rows("SELECT session_id, event_name, tool_name, priority FROM pending_queue") == [
-        ("7", "", '{"a":[1]}', "normal"),
-        ("���", "", "Read", "low"),
-    ]
+    found = rows("SELECT session_id, event_name, tool_name, priority FROM pending_queue")
+    assert found == [("7", "", '{"a":[1]}', "normal"), ("\ufffd\ufffd\ufffd", "", "Read", "low")]
 
 
 def test_append_goes_to_the_spool_while_the_queue_is_locked(home: Path) -> None:
@@ -70,12 +67,9 @@ def test_append_goes_to_the_spool_while_the_queue_is_locked(home: Path) -> None:
 
     taken = backlog.take_in_spool(), backlog.take_in_spool()
 
-    assert modes == [0o600]
-    assert taken == (1, 0)
-    assert rows("SELECT id, session_id, project_dir FROM pending_queue") == [
-        (first, "a", "/p"),
-        (second, "b", "/q"),
-    ]
+    assert (modes, taken) == ([0o600], (1, 0))
+    found = rows("SELECT id, session_id, project_dir FROM pending_queue")
+    assert found == [(first, "a", "/p"), (second, "b", "/q")]
     assert rows("SELECT count(*) FROM task") == [(2,)]
     assert list((home / "spool").iterdir()) == []
 
@@ -179,9 +173,8 @@ def test_no_event_is_lost_when_hooks_and_consumers_are_killed(memory: Path) -> N
 def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start) -> None:
     """SIGTERM under load leaves no claimed message behind, and the next consumer does the rest."""
     for number in range(150):
-        inbox.append(
-            json.dumps(tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})), "/p"
-        )
+        event = tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})
+        inbox.append(json.dumps(event), "/p")
     first = consumer()
     wait_until(lambda: queries.queue_stats()["done"] > 10)
 
@@ -191,8 +184,7 @@ def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start
     consumer()
     wait_until(is_worked_off)
 
-    assert status == 0
-    assert claimed == (0,)
+    assert (status, claimed) == (0, (0,))
     assert {row.attempts for row in models.PendingEvent.select()} == {1}
 
 
@@ -250,24 +242,14 @@ def test_what_waits_in_the_spool_is_taken_in_by_an_idle_consumer(memory: Path, c
 def test_a_poisoned_task_is_set_aside_without_blocking_others(memory: Path) -> None:
     """A task that kills every consumer is buried after five of them; all other events are done."""
     for number in range(10):
-        inbox.append(
-            json.dumps(tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})), "/p"
-        )
+        event = tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})
+        inbox.append(json.dumps(event), "/p")
     message = json.dumps({"id": "x", "name": "poison_consumer.die", "args": ["no-event"], "priority": 99})
     with inbox.Transaction() as connection:
-        connection.execute(
-            "INSERT INTO task (queue, data, priority) VALUES (?, ?, 99)", ("claude-mem", message.encode())
-        )
-    command = [
-        sys.executable,
-        "-m",
-        "huey.bin.huey_consumer",
-        "poison_consumer.huey",
-        "-w",
-        "2",
-        "-g",
-        "TERM",
-    ]
+        message_row = "INSERT INTO task (queue, data, priority) VALUES (?, ?, 99)"
+        connection.execute(message_row, ("claude-mem", message.encode()))
+    program = ("huey.bin.huey_consumer", "poison_consumer.huey")
+    command = [sys.executable, "-m", *program, "-w", "2", "-g", "TERM"]
 
     deaths = 0
     while True:

@@ -2,12 +2,12 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from support.installed import NEW, OLD, OURS, files
+from support.processes import finished
 
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.services import hook_table, install
@@ -106,9 +106,7 @@ def test_the_command_reaches_the_interpreter_through_a_shell(
     monkeypatch.delenv("CLAUDE_MEM_HOME")
 
     commands = install.registered_events()
-    answer = subprocess.run(
-        ["/bin/sh", "-c", commands["PostToolUse"]], capture_output=True, text=True, check=True
-    )
+    answer = finished("/bin/sh", "-c", commands["PostToolUse"], check=True)
     install.uninstall()
 
     assert answer.stdout.splitlines() == [str(odd / "memory"), "-I", "-S", str(hooks / "post_tool_use.py")]
@@ -220,11 +218,7 @@ def test_the_hook_table_names_known_events_and_existing_files() -> None:
 
     assert set(oldest) - KNOWN_TO_2_1_50 == set()
     assert set(table) - set(oldest) == {"PostCompact", "StopFailure"}
-    assert {
-        event["hook"] for event in table.values() if not Path(install.HOOKS, f"{event['hook']}.py").is_file()
-    } == set()
-    assert {name: event["matcher"] for name, event in table.items() if "matcher" in event} == {
-        "PreToolUse": "Task|Agent",
-        "PostToolUse": "*",
-        "PostToolUseFailure": "*",
-    }
+    hooks = {event["hook"] for event in table.values()}
+    assert {hook for hook in hooks if not Path(install.HOOKS, f"{hook}.py").is_file()} == set()
+    matchers = {name: event["matcher"] for name, event in table.items() if "matcher" in event}
+    assert matchers == {"PreToolUse": "Task|Agent", "PostToolUse": "*", "PostToolUseFailure": "*"}

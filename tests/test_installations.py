@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from support.hooks import run_hook
-from support.processes import ABOUT_KEY, RUNNING, STARTED, alive, claude_mem, wait_until
+from support.processes import ABOUT_KEY, RUNNING, STARTED, alive, claude_mem, finished, wait_until
 
 from claude_mem_lite import config, installed, keys
 from claude_mem_lite.capture import client
@@ -52,10 +52,8 @@ class Installation:
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run its command."""
-        return subprocess.run(
-            [self.python, "-m", "claude_mem_lite.cli", *arguments],
-            capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment},
-        )  # fmt: skip
+        command = (self.python, "-m", "claude_mem_lite.cli", *arguments)
+        return finished(*command, timeout=120, env={**os.environ, **environment})
 
     def run_hook(self) -> None:
         """Run its hook of a session's start."""
@@ -112,8 +110,7 @@ def test_up_after_an_upgrade_replaces_what_is_old(running: set[int], other: Inst
 
     assert (before["status"], after["status"]) == ("ok", "newer")
     assert (replaced.returncode, replaced.stderr) == (0, "")
-    assert replaced.stdout == REPLACED
-    assert again.stdout == RUNNING
+    assert (replaced.stdout, again.stdout) == (REPLACED, RUNNING)
     assert (before["schema"] + 1, migrations.schema()) == (after["schema"], after["schema"])
     assert before["code"] != after["code"]
     assert not any(map(alive, running))
@@ -152,10 +149,8 @@ def test_what_the_user_did_last_wins_over_hooks(running: set[int], other: Instal
     after_my_hook = pids()
     assert claude_mem("up").returncode == 0
 
-    assert after_its_hook == ("ok", running)
-    assert after_install == "other"
-    assert after_my_hook == mine
-    assert health()["status"] == "ok"
+    assert (after_its_hook, after_install) == (("ok", running), "other")
+    assert (after_my_hook, health()["status"]) == (mine, "ok")
 
 
 def test_a_sessions_start_replaces_services_of_older_code(home: Path, other: Installation) -> None:
@@ -203,8 +198,7 @@ def test_services_stop_when_a_newer_version_has_changed_the_schema(running: set[
     with closing(sqlite3.connect(config.memory_path())) as connection:
         connection.execute(f"PRAGMA user_version = {len(migrations.MIGRATIONS)}")
 
-    assert done == "stop"
-    assert refused.returncode == 1
+    assert (done, refused.returncode) == ("stop", 1)
     assert "has schema 99" in refused.stderr
 
 

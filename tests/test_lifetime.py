@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.hooks import run_hook, tool_event
-from support.processes import STARTED, alive, claude_mem, is_worked_off, wait_until
+from support.processes import STARTED, alive, claude_mem, finished, is_worked_off, wait_until
 
 from claude_mem_lite import installed, settings
 from claude_mem_lite.capture import client, inbox
@@ -72,9 +72,8 @@ def test_an_idle_memory_is_stopped_and_a_prompt_starts_it(
     wait_until(lambda: lifetime.look(now=later) == "stop")  # "" while the start has left something to do
     wait_until(down)
     (home / "config.toml").write_text("")
-    run_hook(
-        "user_prompt_submit", {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"}
-    )
+    event = {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"}
+    run_hook("user_prompt_submit", event)
 
     wait_until(lambda: all(program.state == "RUNNING" for program in process_states.programs()))
     wait_until(lambda: queries.queue_stats()["done"] == 1)
@@ -234,10 +233,7 @@ def test_systemd_takes_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for program in programs.programs():
         (tmp_path / agents.file_name("systemd", program)).write_bytes(agents.text("systemd", program))
 
-    done = subprocess.run(
-        ["systemd-analyze", "--user", "--man=no", "verify", *map(str, tmp_path.glob("*.service"))],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = finished("systemd-analyze", "--user", "--man=no", "verify", *map(str, tmp_path.glob("*.service")))
 
     assert (done.returncode, done.stderr) == (0, "")
 

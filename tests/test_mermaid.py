@@ -3,12 +3,12 @@
 import itertools
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import cases
+from support.processes import finished
 
 from claude_mem_lite.codemap.mermaid import MAX_ARROWS, render
 
@@ -39,14 +39,8 @@ HOSTILE |= {"\ud800.py": "\\ud800.py", "\udcff\udcfe": "\\udcff\\udcfe"}
 
 def mermaid(*diagrams: str, draw: bool = False) -> list[dict[str, Any]]:
     """Return what the real Mermaid makes of diagrams."""
-    done = subprocess.run(
-        ["node", str(FOLDER / "parse.mjs")],
-        input=json.dumps({"diagrams": diagrams, "draw": draw}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    given = json.dumps({"diagrams": diagrams, "draw": draw})
+    done = finished("node", str(FOLDER / "parse.mjs"), input=given, timeout=300)
     assert done.returncode == 0, done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
@@ -196,9 +190,8 @@ def test_mermaid_reads_what_was_put_in() -> None:
     """Nodes, files, calls and colours of an ordinary graph and of none arrive as they are, and are drawn."""
     calls = {(POST, PARSE): True, (MODULE, POST): False, (POST, OUTSIDE): True, (POST, POST): True}
 
-    ordinary, empty = mermaid(
-        render([POST, MODULE, PARSE, OLD], calls, CHANGES), render([], {}, {}), draw=True
-    )
+    drawn = render([POST, MODULE, PARSE, OLD], calls, CHANGES)
+    ordinary, empty = mermaid(drawn, render([], {}, {}), draw=True)
 
     expected = parsed(
         ("ledger/journal.py", [("Journal.post", ["modified"]), ("<module>", [])]),
@@ -266,10 +259,8 @@ def test_names_do_no_harm_together() -> None:
         draw=True,
     )
 
-    expected = parsed(
-        *((HOSTILE[text], [(HOSTILE[text], ["modified"])]) for text in texts),
-        arrows=[(0, number, "normal") for number in range(len(texts))],
-    )
+    functions = ((HOSTILE[text], [(HOSTILE[text], ["modified"])]) for text in texts)
+    expected = parsed(*functions, arrows=[(0, number, "normal") for number in range(len(texts))])
     assert {key: result.get(key) for key in expected} == expected, result.get("error")
     assert [sorted(each) for each in result["shown"]] == [sorted(HOSTILE.values())] * 2
     assert set(result["elements"]) <= set(ordinary["elements"])

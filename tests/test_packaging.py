@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from support.hooks import tool_event
+from support.processes import finished
 
 from claude_mem_lite import __version__
 from claude_mem_lite.capture import inbox
@@ -35,16 +36,9 @@ class Environment:
 
     def run(self, *command: str, stdin: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a program of the environment far from our source, and return what it printed."""
-        return subprocess.run(
-            [self.scripts / command[0], *command[1:]],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            cwd=self.site_packages,
-            env={**os.environ, **variables},
-            check=False,
-            timeout=60,
-        )
+        command = (self.scripts / command[0], *command[1:])
+        env = {**os.environ, **variables}
+        return finished(*command, input=stdin, cwd=self.site_packages, env=env, timeout=60)
 
 
 @pytest.fixture(scope="session")
@@ -124,13 +118,7 @@ def test_the_registered_command_runs_the_installed_hook(
     hooks = json.loads((tmp_path / "settings.json").read_bytes())["hooks"]
     command = hooks["PostToolUse"][0]["hooks"][0]["command"]
 
-    answer = subprocess.run(
-        ["/bin/sh", "-c", command],
-        input=json.dumps(tool_event()),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    answer = finished("/bin/sh", "-c", command, input=json.dumps(tool_event()))
 
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{installed.scripts / 'python'} -I -S " in command
@@ -179,11 +167,8 @@ def test_the_small_wheel_is_the_whole_without_what_is_heavy(wheel: Path, small: 
     files = {name: whole.read(name) for name in whole.namelist() if not name.startswith(DIST_INFO)}
     wanted, everything = requirements(small), requirements(whole)
 
-    extras = {
-        name: line.rpartition("extra == ")[2].strip("'")
-        for name, line in wanted.items()
-        if line != everything[name]
-    }
+    changed = {name: line for name, line in wanted.items() if line != everything[name]}
+    extras = {name: line.rpartition("extra == ")[2].strip("'") for name, line in changed.items()}
 
     assert {name: small.read(name) for name in small.namelist() if not name.startswith(DIST_INFO)} == files
     assert extras == {
@@ -229,14 +214,10 @@ def test_words_alone_need_none_of_the_extras(home: Path) -> None:
     """Without numpy, onnxruntime, LanceDB and the SDK memory works and says what is missing."""
     extras = runpy.run_path(str(ROOT / "small" / "hatch_build.py"))["EXTRAS"]
     heavy = {name.replace("-", "_") for names in extras.values() for name in names} | {"lancedb", "pyarrow"}
-    event = json.dumps(
-        tool_event(tool_input={"command": "water the orchids"}, tool_response={"stdout": "ok"})
-    )
+    given = {"command": "water the orchids"}
+    event = json.dumps(tool_event(tool_input=given, tool_response={"stdout": "ok"}))
 
-    answer = subprocess.run(
-        [sys.executable, "-c", WORDS_ALONE, json.dumps(sorted(heavy)), event],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    answer = finished(sys.executable, "-c", WORDS_ALONE, json.dumps(sorted(heavy)), event)
 
     assert answer.returncode == 0, answer.stderr
     search_type, hits, problem, again_s, is_clean = json.loads(answer.stdout)

@@ -21,11 +21,6 @@ def append(event: dict[str, Any]) -> str:
     return inbox.append(json.dumps(event), "/p")
 
 
-def work(event_id: str) -> None:
-    """Record one event."""
-    work_on(event_id)
-
-
 def remembered() -> list[tuple[str, str, list[str]]]:
     """Return all observations."""
     rows = models.Observation.select().order_by(models.Observation.id)
@@ -38,7 +33,7 @@ def test_a_fold_does_not_depend_on_the_order_of_work(memory: Path, order: tuple[
     ids = [append(event) for event in (read("/p/a.py"), read("/p/b.py"), edit("/p/a.py"), read("/p/c.py"))]
 
     for index in order:
-        work(ids[index])
+        work_on(ids[index])
 
     observations = {observation_id: files for observation_id, _, files in remembered()}
     assert observations == {ids[0]: ["a.py", "b.py"], ids[2]: ["a.py"], ids[3]: ["c.py"]}
@@ -61,7 +56,7 @@ def test_an_edit_is_read_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> 
     count(edits, "diff")
     event_id = append(edit("/p/a.py"))
 
-    work(event_id)
+    work_on(event_id)
 
     assert calls == ["capture_of", "_replaced", "diff"]
     assert [len(row.functions_changed) for row in models.Observation.select()] == [1]
@@ -71,15 +66,14 @@ def test_recording_twice_changes_nothing(memory: Path) -> None:
     """The second time leaves the same rows and the same count."""
     ids = [append(event) for event in (read("/p/a.py"), edit("/p/a.py"))]
     for event_id in ids:
-        work(event_id)
+        work_on(event_id)
     first = remembered()
 
     for event_id in ids:
-        work(event_id)
+        work_on(event_id)
 
     session = queries.session("s1")
-    assert remembered() == first
-    assert session.observation_count == 2
+    assert (remembered(), session.observation_count) == (first, 2)
 
 
 def test_a_long_look_becomes_several_observations(memory: Path) -> None:
@@ -87,7 +81,7 @@ def test_a_long_look_becomes_several_observations(memory: Path) -> None:
     ids = [append(read(f"/p/{number}.py")) for number in range(queries.FOLD_SIZE + 1)]
 
     for event_id in ids:
-        work(event_id)
+        work_on(event_id)
 
     assert sorted(observation_id for observation_id, _, _ in remembered()) == sorted([ids[0], ids[-1]])
 
@@ -96,7 +90,7 @@ def test_nothing_worth_remembering_says_why(memory: Path) -> None:
     """An event without an observation is finished, and its row has the reason."""
     event_id = append({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "yes"})
 
-    work(event_id)
+    work_on(event_id)
 
     event = queries.pending_event(event_id)
     assert event.status == "done"
@@ -108,10 +102,10 @@ def test_an_end_closes_the_session_and_a_start_opens_it(memory: Path) -> None:
     """The status follows the newest of the two events, and a summary comes from what is not distilled yet."""
     append({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "Make f return two."})
     append(edit("/p/a.py"))
-    work(append({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "other"}))
+    work_on(append({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "other"}))
     closed = queries.session("s1")
     summary = record.summarize_session("s1")
-    work(append({"session_id": "s1", "hook_event_name": "SessionStart", "source": "resume"}))
+    work_on(append({"session_id": "s1", "hook_event_name": "SessionStart", "source": "resume"}))
 
     opened = queries.session("s1")
 
@@ -126,7 +120,7 @@ def test_lone_surrogates_reach_the_memory_as_replacements(memory: Path) -> None:
         r'{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"Fix the \ud83d parser of dates."}'
     )
 
-    work(inbox.append(event, "/p"))
+    work_on(inbox.append(event, "/p"))
 
     assert len(remembered()) == 1
 
@@ -159,11 +153,10 @@ def test_events_recorded_together_are_what_they_are_one_by_one(memory: Path) -> 
             record.record_batch([row for row in rows if row])
         else:
             for event_id in ids:
-                work(event_id)
+                work_on(event_id)
         notes = [queries.pending_event(each).note for each in ids]  # type: ignore[union-attr]
-        told = [
-            (row.title, row.summary, row.detail, row.files_touched) for row in queries.observations_of(name)
-        ]
+        rows = queries.observations_of(name)
+        told = [(row.title, row.summary, row.detail, row.files_touched) for row in rows]
         number = queries.known_session(name).observation_count
         outcomes.append(([note and ids.index(note.split()[-1]) for note in notes], told, number))
 

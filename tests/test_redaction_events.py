@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import cases
 from support.made_up_secrets import RANDOM, SECRETS, event, pem
+from support.processes import finished
 
 import claude_mem_lite
 from claude_mem_lite.redaction.events import redact, scrub
@@ -167,9 +168,8 @@ def test_an_ordinary_event_is_not_read(tmp_path: Path) -> None:
     import argparse
 
     source = Path(argparse.__file__).read_text()[:50_000]
-    (tmp_path / "event").write_text(
-        event(tool_name="Write", tool_input={"file_path": "/p/a.py", "content": source})
-    )
+    given = {"file_path": "/p/a.py", "content": source}
+    (tmp_path / "event").write_text(event(tool_name="Write", tool_input=given))
     script = f"""
 import sys
 sys.path.append({str(Path(claude_mem_lite.__file__).parent.parent)!r})
@@ -211,20 +211,15 @@ def test_the_longest_of_known_secrets_that_begin_alike_goes_whole() -> None:
 
 def test_too_many_places_of_secrets_withhold_long_strings() -> None:
     """100,000 passwords are withheld, none kept; short strings stay, and are redacted."""
-    text = event(
-        tool_name="Bash",
-        tool_input={"command": f"make TOKEN={RANDOM[:32]}"},
-        tool_response={"stdout": "password=Harbor!Honey8481 " * 100_000, "stderr": "done"},
-    )
+    given = {"command": f"make TOKEN={RANDOM[:32]}"}
+    printed = {"stdout": "password=Harbor!Honey8481 " * 100_000, "stderr": "done"}
+    text = event(tool_name="Bash", tool_input=given, tool_response=printed)
 
     kept = json.loads(scrub(text))
 
-    assert kept == {
-        "session_id": "s",
-        "tool_name": "Bash",
-        "tool_input": {"command": "make TOKEN=[redacted: token]"},
-        "tool_response": {"stdout": WITHHELD, "stderr": "done"},
-    }
+    given, printed = {"command": "make TOKEN=[redacted: token]"}, {"stdout": WITHHELD, "stderr": "done"}
+    call = {"tool_name": "Bash", "tool_input": given, "tool_response": printed}
+    assert kept == {"session_id": "s", **call}
 
 
 def test_a_withheld_input_withholds_the_output_too() -> None:
@@ -244,11 +239,8 @@ def test_an_event_of_many_short_secrets_stays_within_bounds() -> None:
 
     kept = scrub(text, max_chars=4 * len(text))
 
-    assert json.loads(kept) == {
-        "session_id": "s",
-        "tool_name": "MultiEdit",
-        "tool_input": {"file_path": "/p/a.py", "edits": WITHHELD},
-    }
+    given = {"file_path": "/p/a.py", "edits": WITHHELD}
+    assert json.loads(kept) == {"session_id": "s", "tool_name": "MultiEdit", "tool_input": given}
 
 
 def test_a_hook_out_of_time_stores_its_event_withheld(home: Path) -> None:
@@ -260,26 +252,17 @@ from claude_mem_lite.hooks import event
 event.run(redaction_s=0.000001)
 """
     stdout = f"API_TOKEN={RANDOM[:40]}\n" + "x = 1\n" * 10_000
-    text = event(
-        hook_event_name="PostToolUse",
-        tool_name="Bash",
-        tool_input={"command": f"make TOKEN={RANDOM[:32]}"},
-        tool_response={"stdout": stdout},
-    )
+    call = {"tool_input": {"command": f"make TOKEN={RANDOM[:32]}"}, "tool_response": {"stdout": stdout}}
+    text = event(hook_event_name="PostToolUse", tool_name="Bash", **call)
 
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script],
-        input=text.encode(),
-        capture_output=True,
-        env={**os.environ, "CLAUDE_PROJECT_DIR": "/p"},
-        check=False,
-        timeout=60,
-    )
+    command = (sys.executable, "-I", "-S", "-c", script)
+    project = {**os.environ, "CLAUDE_PROJECT_DIR": "/p"}
+    done = finished(*command, input=text, env=project, timeout=60)
 
     with sqlite3.connect(home / "queue.db") as database:
         rows = database.execute("SELECT session_id, tool_name, raw_output FROM pending_queue").fetchall()
     database.close()
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert [row[:2] for row in rows] == [("s", "Bash")]
     kept = json.loads(rows[0][2])
     assert kept["tool_input"] == {"command": "make TOKEN=[redacted: token]"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.databases import observation_row, session_row
-from support.processes import claude_mem, wait_until, web_process
+from support.processes import claude_mem, finished, wait_until, web_process
 
 from claude_mem_lite import config, settings
 from claude_mem_lite.capture import client
@@ -130,13 +130,8 @@ def test_a_model_is_changed_behind_a_running_system(web: Path, other: str) -> No
         index = Index()
         queries.save_observation(observation_row("new", title="Dig a lake"))
         steps = [index.step(), index.step()]
-        during.update(
-            steps=steps,
-            old=embedded(MINILM),
-            new=embedded(key),
-            search=search_type(),
-            tables=len(vectors.models()),
-        )
+        counts = {"old": embedded(MINILM), "new": embedded(key), "tables": len(vectors.models())}
+        during.update(steps=steps, search=search_type(), **counts)
 
     done = run(other, progress=once(look))
     after = wait_until(lambda: (client.get("/api/model", {}, timeout_s=20) or {}).get("loaded"))
@@ -158,9 +153,8 @@ def test_a_cut_model_has_vectors_of_its_own(ponds: Path, other: str) -> None:
     again = run(other, dimension=32)
     whole = run(other)
 
-    assert first.stdout == (
-        f"41 vectors made, 0 were there, 41 in all: {other}_32.\nSearch uses {other} from now on.\n"
-    )
+    says = f"41 vectors made, 0 were there, 41 in all: {other}_32.\nSearch uses {other} from now on.\n"
+    assert first.stdout == says
     assert (written.embedding_model, written.dimension) == (other, 32)
     assert (again.made, again.there, again.is_swapped) == (0, 41, False)
     assert (whole.key, whole.made, whole.is_swapped) == (f"{other}_64", 41, True)
@@ -208,17 +202,11 @@ def test_ctrl_c_is_one_line(ponds: Path) -> None:
     program = "import sys; from claude_mem_lite.search import reembed; from claude_mem_lite.cli import main\n"
     program += "def stopped(*a, **k): raise KeyboardInterrupt\nreembed.reembed = stopped\nmain()"
 
-    done = subprocess.run(
-        [sys.executable, "-c", program, "reembed", "--model", "minilm"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished(sys.executable, "-c", program, "reembed", "--model", "minilm")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(
-        "claude-mem: stopped; what is made is kept, and claude-mem reembed --model m"
-    )
+    says = "claude-mem: stopped; what is made is kept, and claude-mem reembed --model m"
+    assert done.stderr.startswith(says)
     assert done.stderr.count("\n") == 1
 
 
@@ -246,8 +234,7 @@ def test_the_consumer_stands_back_from_the_model_of_a_run(web: Path) -> None:
     queries.save_observation(observation_row("newer", title="Dig a canal"))
     steps += [index.step(), index.step()]
 
-    assert steps == [SOON_S, 0.0, None]
-    assert embedded(MINILM) == 43
+    assert (steps, embedded(MINILM)) == ([SOON_S, 0.0, None], 43)
 
 
 def test_only_one_run_is_at_work(ponds: Path, other: str) -> None:
@@ -303,11 +290,9 @@ def test_the_consumer_changes_the_model_by_itself(web: Path, other: str) -> None
     wait_until(lambda: index.step() is None)
 
     assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == (
-        f"Search uses {other}. What has no vectors of it is embedded anew in the background.\n"
-    )
-    assert len(mixed) == 2
-    assert vectors.models() == {f"{other}_64"}
+    says = f"Search uses {other}. What has no vectors of it is embedded anew in the background.\n"
+    assert told.stdout == says
+    assert (len(mixed), vectors.models()) == (2, {f"{other}_64"})
     assert embedded(f"{other}_64") == 41
     assert search_type() == "hybrid"
 
@@ -316,11 +301,9 @@ def test_without_a_model_the_consumer_rests(web: Path) -> None:
     """Full text alone is a choice, not an outage: nobody asks every three seconds whether it is over."""
     claude_mem("model", "use", "none")
 
-    assert search_type() == "fts"
-    assert Index().step() == LATER_S
-    assert claude_mem("reembed").stderr == (
-        'claude-mem: search is by full text alone: [search] embedding_model = "none"\n'
-    )
+    assert (search_type(), Index().step()) == ("fts", LATER_S)
+    says = 'claude-mem: search is by full text alone: [search] embedding_model = "none"\n'
+    assert claude_mem("reembed").stderr == says
 
 
 def test_a_setting_that_cannot_be_written_is_said_first(ponds: Path, other: str) -> None:
@@ -353,6 +336,5 @@ def test_list_says_what_is_half_made(ponds: Path, other: str) -> None:
     listed = json.loads(claude_mem("model", "list", "--json").stdout)
     claude_mem("model", "use", "auto")
 
-    assert listed["half_made"] == f"{other}_64"
-    assert turns.in_the_making() == ""
+    assert (listed["half_made"], turns.in_the_making()) == (f"{other}_64", "")
     assert embedder.resolve("auto").name == "minilm"

@@ -18,6 +18,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support.databases import observation_row, session_row
+from support.processes import finished
 from support.recorded import DATA
 from support.reports import at, gathered, play_history, run
 
@@ -80,16 +81,14 @@ def evil(memory: Path) -> Report:
         session_row(f"{number}{text}", project_dir=folder, started_at=moment, last_event_at=moment, **texts)
         edit = {"files_touched": [text, f"b{text}"], "title": text, "tier": "high", "created_at": moment}
         queries.save_observation(observation_row(f"o{number}", **of_session, **edit))
-        queries.save_observation(
-            observation_row(f"p{number}", **of_session, tool_name=text, tier=text, created_at=moment)
-        )
+        row = {"tool_name": text, "tier": text, "created_at": moment, **of_session}
+        queries.save_observation(observation_row(f"p{number}", **row))
         for name in (text, f"other{text}"):
             change = {"qualified_name": name, "kind": text, "signature": text, "change_type": text}
             models.FunctionChange.create(**of_session, file_path=text, **change, created_at=moment)
         ends = {"caller_file": text, "caller_function": text, "callee_file": text, "resolution": text}
-        models.CallEdge.create(
-            id=f"e{number}", **of_session, **ends, callee_function=f"other{text}", created_at=moment
-        )
+        called = {"callee_function": f"other{text}", "created_at": moment}
+        models.CallEdge.create(id=f"e{number}", **of_session, **ends, **called)
         row = curate.add("x", category="gotcha", project_dir=folder)
         words = {"content": text, "category": text, "stale": text, "created_at": moment}
         models.Learning.update(**words).where(models.Learning.pk == row.pk).execute()
@@ -132,18 +131,14 @@ def test_markdown_and_terminal_are_inert(evil: Report, memory: Path) -> None:
     told = markdown(evil)
 
     assert INVISIBLE.findall(told) == []
-    outside = re.sub(
-        r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", re.sub(r"```mermaid\n.*?\n```\n", "", told, flags=re.DOTALL)
-    )
+    outside = re.sub(r"```mermaid\n.*?\n```\n", "", told, flags=re.DOTALL)
+    outside = re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", outside)
     assert re.findall(r"(?<!\\)[<>\[\]`*_]", outside) == []
     for arguments in (["-a", "--days", "3650"], ["-a", "--md", "--days", "3650"]):
         done = run(*arguments, columns=80)
         assert (done.returncode, done.stderr) == (0, "")
         assert "EVIL" in done.stdout
         assert INVISIBLE.findall(done.stdout.replace("\n", "")) == []
-
-
-# --- drawing ---------------------------------------------------------------------------------------
 
 
 def test_graphs_are_laid_out_from_left_to_right_without_overlaps() -> None:
@@ -227,8 +222,6 @@ def test_many_days_are_summed_up(first: str, last: str, unit: str, number: int) 
     assert [sum(column) for column in zip(*rows, strict=True)] == [9.0, 3.0]
 
 
-# --- a real browser --------------------------------------------------------------------------------
-
 CHROMIUM = os.environ.get("CLAUDE_MEM_TEST_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), ""
 )
@@ -240,23 +233,13 @@ _MEASURE = (DATA / "measure.html").read_text("utf-8")
 
 def browse(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Have Chromium do something with a page."""
-    flags = [
-        "--headless",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-sync",
-    ]
+    flags = ["--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    flags.append("--disable-sync")
     flags += ["--disable-component-update", "--disable-quic", "--hide-scrollbars", "--enable-logging=stderr"]
     flags += ["--no-sandbox"] * (os.geteuid() == 0)
     with tempfile.TemporaryDirectory() as profile:
-        return subprocess.run(
-            [CHROMIUM, *flags, f"--user-data-dir={profile}", *options, path.as_uri()],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=120,
-        )
+        command = (CHROMIUM, *flags, f"--user-data-dir={profile}", *options, path.as_uri())
+        return finished(*command, check=True, timeout=120)
 
 
 def first_pixel(png: Path) -> tuple[int, ...]:

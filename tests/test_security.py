@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.hooks import run_hook, tool_event
-from support.processes import claude_mem, wait_until
+from support.processes import claude_mem, finished, wait_until
 from support.web import Connection, get
 
 import claude_mem_lite
@@ -98,9 +98,7 @@ def test_another_user_gets_no_answer(web: Path) -> None:
     web.chmod(0o755)
     (web / "worker.sock").chmod(0o777)
 
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(web / "worker.sock")], capture_output=True, text=True, check=False
-    )
+    done = finished(sys.executable, "-c", script, str(web / "worker.sock"))
 
     assert (done.stdout, done.stderr) == ("b''\n", "")
     assert get(web, "/api/health")[0] == 200
@@ -126,16 +124,11 @@ def test_no_file_of_ours_is_a_pickle_and_no_code_makes_one(memory: Path) -> None
     messages = models.queue_database.execute_sql("SELECT data FROM task").fetchall()
     sources = [path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts]
 
-    assert [json.loads(bytes(data))["name"] for (data,) in messages] == [
-        "claude_mem_lite.tasks.compress.compress"
-    ]
+    expected = ["claude_mem_lite.tasks.compress.compress"]
+    assert [json.loads(bytes(data))["name"] for (data,) in messages] == expected
     forbidden = ("import pickle", "import shelve", "yaml.load(", "os.system(", "shell=True")
-    found = [
-        (path.name, word)
-        for path in sources
-        for word in forbidden
-        if word in path.read_text(encoding="utf-8")
-    ]
+    texts = [(path.name, path.read_text(encoding="utf-8")) for path in sources]
+    found = [(name, word) for name, text in texts for word in forbidden if word in text]
     assert found == []
 
 
@@ -210,8 +203,7 @@ def test_a_folder_inside_that_is_not_ours_gets_no_byte(home: Path, name: str, ho
     told = claude_mem("status")
 
     assert [(done.returncode, done.stdout, done.stderr) for done in (stored, spooled)] == [(0, b"", b"")] * 2
-    assert count == (1,)
-    assert told.returncode == 1
+    assert (count, told.returncode) == ((1,), 1)
     assert told.stderr.startswith(f"claude-mem: {home / name} ")
     assert told.stderr.endswith("so nothing was written there: put a folder of your own there\n")
     assert contents(home / name) == before
@@ -226,13 +218,7 @@ def test_no_library_leaves_an_identifier_of_the_machine(tmp_path: Path) -> None:
     kept = {"PATH", "LANG", "TMPDIR"}  # of tests and CI it would report nothing anyway
     environment = {name: value for name, value in os.environ.items() if name in kept}
 
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**environment, "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished(sys.executable, "-c", script, env={**environment, "HOME": str(tmp_path)})
 
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.rglob("*")) == []

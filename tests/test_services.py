@@ -3,13 +3,12 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from support.hooks import run_hook, tool_event
-from support.processes import RESTARTED, RUNNING, STARTED, alive, claude_mem, wait_until
+from support.processes import RESTARTED, RUNNING, STARTED, alive, claude_mem, finished, wait_until
 
 from claude_mem_lite import __version__, config
 from claude_mem_lite.capture import client, inbox
@@ -28,9 +27,8 @@ def test_a_tool_call_becomes_memory(services: Path) -> None:
     found = wait_until(
         lambda: (client.get("/api/search", {"q": "test_otter"}, timeout_s=5) or {}).get("results")
     )
-    printed = run_hook(
-        "session_start", {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
-    )
+    event = {"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"}
+    printed = run_hook("session_start", event)
 
     assert found[0]["tool_name" if "tool_name" in found[0] else "kind"] in {"Bash", "observation"}
     output = json.loads(printed.stdout)["hookSpecificOutput"]
@@ -40,10 +38,7 @@ def test_a_tool_call_becomes_memory(services: Path) -> None:
 
 def test_status_asks_the_web_process(services: Path) -> None:
     """While it runs, the plain form loads no database library and says what reading the files says."""
-    asked = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "claude_mem_lite.cli", "status"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    asked = finished(sys.executable, "-X", "importtime", "-m", "claude_mem_lite.cli", "status")
     read = memory_state.read()
 
     assert "memory\t" in asked.stdout
@@ -136,10 +131,8 @@ def test_status_tells_all_in_text_and_json(services: Path) -> None:
     found = json.loads(as_json.stdout)
     assert (text.returncode, as_json.returncode) == (1, 1)
     assert found["problems"] == ["hooks not installed: claude-mem install-hooks"]
-    assert {name: service["state"] for name, service in found["services"].items()} == {
-        "consumer": "RUNNING",
-        "web": "RUNNING",
-    }
+    states = {name: service["state"] for name, service in found["services"].items()}
+    assert states == {"consumer": "RUNNING", "web": "RUNNING"}
     assert (found["version"], found["home"]) == (__version__, str(services))
     assert found["problems"][0] in text.stdout
     assert found["bytes"]["queue.db"] > 0

@@ -74,9 +74,8 @@ def test_the_newest_raw_events_are_kept_whatever_their_age(memory: Path) -> None
     ids = [event(90 - number) for number in range(6)]
     raw = event(95, is_done=False)
 
-    counts = [
-        retention.prunable(retention.limits(Retention(keep_raw=keep), now=NOW)).events for keep in (9, 2)
-    ]
+    kept = (retention.limits(Retention(keep_raw=keep), now=NOW) for keep in (9, 2))
+    counts = [retention.prunable(each).events for each in kept]
     prune(keep_raw=2)
 
     assert counts == [0, 4]
@@ -147,9 +146,8 @@ def test_what_a_hook_is_writing_stays(memory: Path) -> None:
     for name in ("a.bad", "b.tmp"):
         (memory / "spool" / name).write_text("{")
 
-    pruned = retention.prune(
-        retention.limits(Retention(), now=dt.datetime.now(dt.UTC) + dt.timedelta(days=90))
-    )
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=90)
+    pruned = retention.prune(retention.limits(Retention(), now=later))
 
     assert pruned.spool_files == 1
     assert [path.name for path in (memory / "spool").iterdir()] == ["b.tmp"]
@@ -320,15 +318,13 @@ def test_reindex_says_what_no_index_can_mend(memory: Path) -> None:
     models.close_databases()
     with closing(sqlite3.connect(memory / "claude-mem.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        page = connection.execute(
-            "SELECT max(pageno) FROM dbstat WHERE name = 'observations' AND pagetype = 'leaf'"
-        ).fetchone()[0]
+        query = "SELECT max(pageno) FROM dbstat WHERE name = 'observations' AND pagetype = 'leaf'"
+        page = connection.execute(query).fetchone()[0]
     with (memory / "claude-mem.db").open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(b"\xff" * 4096)
 
     done = command("reindex")
 
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "claude-mem.db" in done.stderr

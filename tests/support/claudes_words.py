@@ -19,13 +19,8 @@ PROJECT = "/home/dev/ledger"
 def words_about(body: dict[str, Any]) -> dict[str, Any]:
     """Answer as Claude would: one observation for each record, a summary, or that nothing was learned."""
     if "key_decisions" in json.dumps(body["output_config"]):
-        return {
-            "summary": "Amounts are cents now.",
-            "key_files": ["money.py"],
-            "key_decisions": ["No floats."],
-            "observations": [],
-            "learnings": [],
-        }
+        said = {"summary": "Amounts are cents now.", "observations": [], "learnings": []}
+        return {**said, "key_files": ["money.py"], "key_decisions": ["No floats."]}
     if '"learnings"' in json.dumps(body["output_config"]):
         return {"learnings": []}
     content = body["messages"][0]["content"]
@@ -44,14 +39,8 @@ def record_ids(content: str) -> list[str]:
 
 def capture(number: int = 0, *, session_id: str = "s1", tool: str = "Edit", **event: Any) -> str:
     """Store one tool call with its local observation and return the event's id."""
-    default = {
-        "tool_input": {
-            "file_path": f"{PROJECT}/money.py",
-            "old_string": "a = None",
-            "new_string": f"a = {number}",
-        },
-        "tool_response": {"filePath": f"{PROJECT}/money.py"},
-    }
+    edit = {"file_path": f"{PROJECT}/money.py", "old_string": "a = None", "new_string": f"a = {number}"}
+    default = {"tool_input": edit, "tool_response": {"filePath": f"{PROJECT}/money.py"}}
     event_id = inbox.append(json.dumps(tool_event(tool, session_id=session_id, **(default | event))), PROJECT)
     work_on(event_id)
     return event_id

@@ -16,13 +16,9 @@ A = "def f(x=1):\n    return x\n\n\nclass C:\n    def m(self):\n        return f
 
 def git(folder: Path, *arguments: str) -> None:
     """Run git without anybody's settings."""
-    subprocess.run(
-        ["git", "-c", "user.name=n", "-c", "user.email=e", *arguments],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
-    )
+    command = ["git", "-c", "user.name=n", "-c", "user.email=e", *arguments]
+    settings = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, env=settings)
 
 
 def happen(folder: Path, event: dict[str, Any]) -> str:
@@ -51,10 +47,8 @@ def known(folder: Path) -> dict[tuple[str, str], str]:
 def changes(folder: Path) -> list[tuple[str, str, str, str | None]]:
     """Return name, change, session and observation of what is told of functions, oldest first."""
     rows = models.FunctionChange.select().where(models.FunctionChange.project_dir == str(folder))
-    return [
-        (row.qualified_name, row.change_type, row.session_id, row.observation_id)
-        for row in rows.order_by(models.FunctionChange.pk)
-    ]
+    rows = rows.order_by(models.FunctionChange.pk)
+    return [(row.qualified_name, row.change_type, row.session_id, row.observation_id) for row in rows]
 
 
 def repository(tmp_path: Path) -> Path:

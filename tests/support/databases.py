@@ -23,23 +23,14 @@ PROJECT = "/home/dev/ledger"
 
 def session_row(session_id: str = "s1", **fields: Any) -> None:
     """Store a session."""
-    models.Session.create(
-        **{"id": session_id, "project_dir": "/p", "started_at": NOW, "last_event_at": NOW, **fields}
-    )
+    session = {"id": session_id, "project_dir": "/p", "started_at": NOW, "last_event_at": NOW}
+    models.Session.create(**session | fields)
 
 
 def observation_row(observation_id: str, **fields: Any) -> dict[str, Any]:
     """Return an observation's columns."""
-    return {
-        "id": observation_id,
-        "session_id": "s1",
-        "project_dir": "/p",
-        "tool_name": "Edit",
-        "title": "Edit a",
-        "summary": "",
-        "created_at": NOW,
-        **fields,
-    }
+    row = {"id": observation_id, "session_id": "s1", "project_dir": "/p", "tool_name": "Edit"}
+    return {**row, "title": "Edit a", "summary": "", "created_at": NOW, **fields}
 
 
 def find(query: str, *, type: Type = "all", limit: int = 10, **scope: str) -> list[Hit]:  # noqa: A002
@@ -116,9 +107,8 @@ def fill(sessions: int, observations: int) -> None:
             session_row(f"s{number}", project_dir=PROJECT, summary=f"Dug pond {number}.")
         for number in range(observations):
             row = observation_row(f"{number:032x}", session_id=f"s{number % sessions}", project_dir=PROJECT)
-            queries.save_observation(
-                {**row, "title": f"Dig a [b]pond[/b] {number}", "summary": "\x1b[31mWet."}
-            )
+            title = f"Dig a [b]pond[/b] {number}"
+            queries.save_observation({**row, "title": title, "summary": "\x1b[31mWet."})
     waiting = inbox.append(json.dumps(tool_event(tool_input={"command": "make pond"})), PROJECT)
     record.record_event(queries.pending_event(waiting))
     inbox.finish(inbox.append(json.dumps(tool_event()), PROJECT), status="error", note="KeyError: [/x]")

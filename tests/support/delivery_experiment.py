@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import models, queries
+from support.hooks import tool_event
 from support.processes import end, wait_until
 
 CONSUMER = (
@@ -86,23 +87,12 @@ def _outcome(ended: dict[int, int], kills: int) -> Outcome:
 
 
 def _capture(number: int) -> subprocess.Popen[bytes]:
-    event = {
-        "session_id": f"s{number % 7}",
-        "hook_event_name": "PostToolUse",
-        "tool_name": "Bash",
-        "tool_input": {
-            "command": f"make target-{number}",
-            "description": f"Build {number}",
-            "number": number,
-        },
-        "tool_response": {"stdout": f"built {number}\n" * 50, "stderr": "", "interrupted": False},
-    }
-    hook = subprocess.Popen(
-        [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "CLAUDE_PROJECT_DIR": "/p"},
-    )
+    given = {"command": f"make target-{number}", "description": f"Build {number}", "number": number}
+    printed = {"stdout": f"built {number}\n" * 50, "stderr": "", "interrupted": False}
+    event = tool_event(session_id=f"s{number % 7}", tool_input=given, tool_response=printed)
+    command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")]
+    environment = {**os.environ, "CLAUDE_PROJECT_DIR": "/p"}
+    hook = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment)
     assert hook.stdin is not None
     try:
         hook.stdin.write(json.dumps(event).encode())

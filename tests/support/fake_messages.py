@@ -205,16 +205,10 @@ class FakeMessages:
             text, stop_reason = altered
             content = [{"type": "text", "text": text}] if text else []
         said = "".join(_text(block) for block in content)
-        return {
-            "id": f"msg_{next(self._ids):06}",
-            "type": "message",
-            "role": "assistant",
-            "model": body.get("model", "claude"),
-            "content": content,
-            "stop_reason": stop_reason,
-            "stop_sequence": None,
-            "usage": {**self._input_usage(body), "output_tokens": _tokens(said)},
-        }
+        said_as = {"model": body.get("model", "claude"), "content": content, "stop_reason": stop_reason}
+        usage = {**self._input_usage(body), "output_tokens": _tokens(said)}
+        message = {"id": f"msg_{next(self._ids):06}", "type": "message", "role": "assistant", **said_as}
+        return {**message, "stop_sequence": None, "usage": usage}
 
     def _block(self, body: Body) -> Body:
         """Return the answer as a content block; the step is the one after as many as the client has had."""

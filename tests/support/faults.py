@@ -34,9 +34,8 @@ def small_disk(folder: Path, *, size_kb: int) -> Iterator[Path]:
     shutil.copytree(folder, there, symlinks=True) if folder.exists() else there.mkdir()
     folder.mkdir(exist_ok=True)
     options = f"size={size_kb}k,mode=700"
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, check=False
-    )
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    mounted = subprocess.run(command, capture_output=True, check=False)
     if mounted.returncode:
         shutil.rmtree(there)
         pytest.skip(f"mount: {mounted.stderr.decode().strip()}")

@@ -24,14 +24,10 @@ def run_hook(
     """Start a hook as Claude Code does, or another client: the event on stdin, its answer on stdout."""
     inherited = {name: value for name, value in os.environ.items() if name not in _NAMES_A_CLIENT}
     command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
-    return subprocess.run(
-        [*command, *([client] if client else [])],
-        input=event if isinstance(event, bytes) else json.dumps(event).encode(),
-        capture_output=True,
-        env={**inherited, "CLAUDE_PROJECT_DIR": project_dir, **({"AI_AGENT": agent} if agent else {})},
-        check=False,
-        timeout=60,
-    )
+    environment = {**inherited, "CLAUDE_PROJECT_DIR": project_dir, **({"AI_AGENT": agent} if agent else {})}
+    given = event if isinstance(event, bytes) else json.dumps(event).encode()
+    command += [client] if client else []
+    return subprocess.run(command, input=given, capture_output=True, env=environment, check=False, timeout=60)
 
 
 def tool_event(tool_name: str = "Bash", *, session_id: str = "s1", **fields: Any) -> dict[str, Any]:
@@ -51,6 +47,5 @@ def edit(path: str) -> dict[str, Any]:
     old, new = "def f():\n    return 1\n", "def f():\n    return 2\n"
     fields = {"file_path": path, "old_string": "return 1", "new_string": "return 2"}
     response = {"filePath": path, "oldString": "return 1", "newString": "return 2", "originalFile": old}
-    return tool_event(
-        "Edit", tool_input=fields, tool_response={**response, "structuredPatch": [], "new": new}
-    )
+    response |= {"structuredPatch": [], "new": new}
+    return tool_event("Edit", tool_input=fields, tool_response=response)

@@ -30,9 +30,8 @@ def laptops(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     for name in ("a", "b"):
         folder, clone = home / name, tmp_path / name / "shop"
         folder.mkdir(mode=0o700)
-        (folder / "config.toml").write_text(
-            '[services]\nautostart = false\n[search]\nembedding_model = "none"\n'
-        )
+        text = '[services]\nautostart = false\n[search]\nembedding_model = "none"\n'
+        (folder / "config.toml").write_text(text)
         subprocess.run(["git", "init", "-q", clone], check=True)
         url = "https://example.com/dev/shop.git"
         subprocess.run(["git", "-C", clone, "remote", "add", "origin", url], check=True)

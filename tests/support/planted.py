@@ -54,18 +54,14 @@ def prompt(text: str) -> dict[str, Any]:
 
 def written(path: str, source: str) -> dict[str, Any]:
     """Return what a hook gets when Claude writes a file."""
-    return tool_event(
-        "Write",
-        tool_input={"file_path": path, "content": source},
-        tool_response={"type": "create", "filePath": path},
-    )
+    given, response = {"file_path": path, "content": source}, {"type": "create", "filePath": path}
+    return tool_event("Write", tool_input=given, tool_response=response)
 
 
 def ran(command: str, output: str) -> dict[str, Any]:
     """Return what a hook gets when Claude runs a command."""
-    return tool_event(
-        tool_input={"command": command}, tool_response={"stdout": output, "stderr": "", "interrupted": False}
-    )
+    response = {"stdout": output, "stderr": "", "interrupted": False}
+    return tool_event(tool_input={"command": command}, tool_response=response)
 
 
 def embed_all() -> None:
@@ -91,12 +87,8 @@ def plant(home: Path) -> None:
     summarize_session(DOOMED)
     take_in(ran("make", f"{WORD} built"), **place, is_done=False)
     models.Session.update(key_decisions=[f"{WORD} first"], retold=f"All about {WORD}").execute()
-    evolve.take(
-        Candidate(f"Always call them {WORD} beetles", "convention", "user", observations=(asked,)),
-        session_id=DOOMED,
-        project_dir=PROJECT,
-        at=THEN,
-    )
+    candidate = Candidate(f"Always call them {WORD} beetles", "convention", "user", observations=(asked,))
+    evolve.take(candidate, session_id=DOOMED, project_dir=PROJECT, at=THEN)
     models.Learning.update(created_at=THEN).execute()
     queries.log_event("compress.failed", {"error": WORD}, session_id=DOOMED)
     ledger.record(Call("observations", "m", 0.5, 1, 1, session_id=DOOMED), now=0)
@@ -111,9 +103,8 @@ def plant(home: Path) -> None:
     line = {"at": THEN, "level": "ERROR", "session_id": DOOMED, "project_dir": PROJECT, "message": WORD}
     for name in ("consumer.jsonl", "consumer.jsonl.2026-01-05"):
         with (home / "logs" / name).open("a") as log:
-            log.write(
-                f'{json.dumps(line)}\n{{"at": "2026-11-21T00:00:00.000Z", "message": "started {PROJECT}2"}}\n'
-            )
+            later = f'{{"at": "2026-11-21T00:00:00.000Z", "message": "started {PROJECT}2"}}'
+            log.write(f"{json.dumps(line)}\n{later}\n")
 
     place = {"session_id": KEPT, "project_dir": OTHER, "at": "2026-11-21T10:00:00.000000Z"}
     take_in(prompt("From now on use pathlib for all paths"), **place)

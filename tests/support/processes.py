@@ -24,15 +24,14 @@ def claude_mem(
     *arguments: str, timeout_s: float = 120, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does, without a terminal."""
-    return subprocess.run(
-        [sys.executable, "-m", "claude_mem_lite.cli", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        check=False,
-        timeout=timeout_s,
-    )
+    program = (sys.executable, "-m", "claude_mem_lite.cli")
+    everything = {**os.environ, **environment}
+    return finished(*program, *arguments, stdin=subprocess.DEVNULL, env=everything, timeout=timeout_s)
+
+
+def finished(*command: Any, check: bool = False, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; return how it ended, and what it printed, as text."""
+    return subprocess.run(command, capture_output=True, text=True, check=check, **options)
 
 
 @contextlib.contextmanager

@@ -123,9 +123,8 @@ class _Graph:
             return self.node("Gather", self.constant(table, np.float32), "input_ids")
         whole, scale = _quantized(table)
         rows = self.node("Gather", self.constant(whole, np.int8), "input_ids")
-        return self.node(
-            "DequantizeLinear", rows, self.constant(scale, np.float32), self.constant(0, np.int8)
-        )
+        scaled, zero = self.constant(scale, np.float32), self.constant(0, np.int8)
+        return self.node("DequantizeLinear", rows, scaled, zero)
 
     def _linear(self, value: str, name: str) -> str:
         matrix = np.ascontiguousarray(self._weights[f"{name}.weight"].T)
@@ -135,9 +134,8 @@ class _Graph:
         number = next(self._numbers)
         parts = [f"quantized_{number}", f"scale_{number}", f"zero_{number}"]
         self.nodes.append(helper.make_node("DynamicQuantizeLinear", [value], parts))
-        product = self.node(
-            "MatMulInteger", parts[0], self.constant(whole, np.int8), parts[2], self.constant(0, np.int8)
-        )
+        weights, zero = self.constant(whole, np.int8), self.constant(0, np.int8)
+        product = self.node("MatMulInteger", parts[0], weights, parts[2], zero)
         scales = self.node("Mul", parts[1], self.constant(scale, np.float32))
         return self.node("Mul", self.node("Cast", product, to=TensorProto.FLOAT), scales)
 

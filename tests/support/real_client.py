@@ -190,12 +190,8 @@ def events() -> list[str]:
     """Return the names of the events so far, with the source of each SessionStart, in order."""
     if not rows("SELECT 1 FROM sqlite_schema WHERE name = 'pending_queue'"):
         return []
-    return [
-        f"{name} {source}" if source else name
-        for name, source in rows(
-            "SELECT event_name, json_extract(raw_output, '$.source') FROM pending_queue ORDER BY seq"
-        )
-    ]
+    query = "SELECT event_name, json_extract(raw_output, '$.source') FROM pending_queue ORDER BY seq"
+    return [f"{name} {source}" if source else name for name, source in rows(query)]
 
 
 def sources() -> list[str]:
@@ -226,12 +222,8 @@ def remember_much(project: Path) -> None:
     then = {"project_dir": str(project), "last_event_at": LONG_AGO, "started_at": LONG_AGO}
     session_row("00000000-lodge", **then)
     old = observation_row("f" * 32, session_id="00000000-lodge", project_dir=str(project), tool_name="Edit")
-    plan = {
-        "title": "Plan the lodge",
-        "summary": LODGE,
-        "created_at": LONG_AGO,
-        "files_touched": ["lodge.txt"],
-    }
+    plan = {"title": "Plan the lodge", "summary": LODGE, "files_touched": ["lodge.txt"]}
+    plan["created_at"] = LONG_AGO
     queries.save_observation({**old, **plan})
     for number in range(40):
         told, session_id = f"{number} " + f"{BEAVER * 4} " * 100, f"{number:08}-old"

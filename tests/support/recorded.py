@@ -66,6 +66,5 @@ def leaks(folder: Path) -> list[tuple[str, str]]:
     forbidden = [fact["value"] for fact in FACTS["secrets"] + FACTS["private"]]
     forbidden += [json.dumps(value)[1:-1] for value in forbidden if not value.isascii()]
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return [
-        (path.name, value[:6]) for path in files for value in forbidden if value.encode() in path.read_bytes()
-    ]
+    contents = [(path.name, path.read_bytes()) for path in files]
+    return [(name, value[:6]) for name, text in contents for value in forbidden if value.encode() in text]

@@ -5,16 +5,8 @@ from hypothesis import strategies as st
 
 from claude_mem_lite.distill.observation import Capture
 
-EVENTS = [
-    "PostToolUse",
-    "PostToolUseFailure",
-    "UserPromptSubmit",
-    "Stop",
-    "SubagentStop",
-    "SessionStart",
-    "",
-    "?",
-]
+EVENTS = ["PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStop", "SessionStart"]
+EVENTS += ["", "?"]
 TOOLS = [
     "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "Read", "Grep", "Glob", "LS", "Agent", "Task",
     "Skill", "TodoWrite", "TaskCreate", "WebFetch", "WebSearch", "ToolSearch", "AskUserQuestion",
@@ -47,9 +39,8 @@ VALUES = st.recursive(
     max_leaves=20,
 )
 FIELDS = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=10)
-PAYLOADS = st.fixed_dictionaries(
-    {}, optional={"tool_input": FIELDS, "tool_response": st.one_of(FIELDS, VALUES)}
-)
+FIELDS_OF_A_CALL = {"tool_input": FIELDS, "tool_response": st.one_of(FIELDS, VALUES)}
+PAYLOADS = st.fixed_dictionaries({}, optional=FIELDS_OF_A_CALL)
 CAPTURES = st.builds(
     lambda event, tool, fields, more: Capture(event, tool, {**fields, **more}, "/p"),
     st.sampled_from(EVENTS),
@@ -57,15 +48,8 @@ CAPTURES = st.builds(
     FIELDS,
     PAYLOADS,
 )
-GIANTS = [
-    "x" * 3_000_000,
-    "a\n" * 500_000,
-    "'" * 200_001,
-    "$(" * 100_000,
-    "\n" * 400_000,
-    "((((" * 50_000,
-    " " * 400_000,
-]
+GIANTS = ["x" * 3_000_000, "a\n" * 500_000, "'" * 200_001, "$(" * 100_000, "\n" * 400_000]
+GIANTS += ["((((" * 50_000, " " * 400_000]
 
 
 # Letters, marks and signs of many alphabets, all as old as SQLite's tables (Unicode 6.1).

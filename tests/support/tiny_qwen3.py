@@ -18,23 +18,11 @@ def make(folder: Path) -> Path:
     from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3Model
 
     torch.manual_seed(7)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer_of_stdlib(),
-        eos_token=EOS,
-        pad_token=EOS,
-        padding_side="left",
-        model_max_length=2_048,
-    )
-    shape: dict[str, Any] = {
-        "vocab_size": len(tokenizer),
-        "hidden_size": DIMENSION,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 16,
-        "max_position_embeddings": 2_048,
-    }
+    options = {"eos_token": EOS, "pad_token": EOS, "padding_side": "left", "model_max_length": 2_048}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer_of_stdlib(), **options)
+    heads = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}
+    sizes = {"hidden_size": DIMENSION, "intermediate_size": 128, "max_position_embeddings": 2_048}
+    shape: dict[str, Any] = {"vocab_size": len(tokenizer), **sizes, **heads}
     model = Qwen3Model(Qwen3Config(**shape))
     for parameter in model.parameters():
         if parameter.dim() > 1:  # the usual 0.02 makes a tiny model's vectors nearly alike
@@ -68,16 +56,14 @@ def tokenizer_of_stdlib() -> Any:
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=1_024,
-        special_tokens=[EOS],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    options = {"special_tokens": [EOS], "initial_alphabet": letters, "show_progress": False}
+    trainer = trainers.BpeTrainer(vocab_size=1_024, **options)
     bpe.train(sorted(glob.glob(os.path.join(os.path.dirname(argparse.__file__), "a*.py"))), trainer)
     eos_id = bpe.token_to_id(EOS)
+    pair = f"$A {EOS} $B {EOS}"
     bpe.post_processor = processors.TemplateProcessing(
-        single=f"$A {EOS}", pair=f"$A {EOS} $B {EOS}", special_tokens=[(EOS, eos_id)]
+        single=f"$A {EOS}", pair=pair, special_tokens=[(EOS, eos_id)]
     )
     return bpe
 

@@ -48,12 +48,8 @@ class Lines:
         began: str = "2026-11-20T10:00:00",
         cwd: str = CWD,
     ) -> None:
-        self._common = {
-            "sessionId": session_id,
-            "cwd": cwd,
-            "version": "2.1.329",
-            "isSidechain": bool(agent_id),
-        }
+        self._common = {"sessionId": session_id, "cwd": cwd, "version": "2.1.329"}
+        self._common["isSidechain"] = bool(agent_id)
         self._common |= {"agentId": agent_id} if agent_id else {}
         self._session_id, self._at = session_id, dt.datetime.fromisoformat(began).replace(tzinfo=dt.UTC)
         self._lines: list[dict[str, Any]] = []
