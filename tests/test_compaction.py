@@ -87,12 +87,10 @@ def test_what_nothing_contradicts_keeps_its_lines() -> None:
     text = "- `git push` fails.\n- **Tests** pass: 5 of 5."
 
     assert checked(text, []) == text
-    assert checked(text, [_Ran("Ran `git push`.")]) == (
-        "- `git push` fails. [`git push` has succeeded since]\n- **Tests** pass: 5 of 5."
-    )
-    assert checked("**git push** fails.", [_Ran("Ran `git push`.")]).endswith(
-        "[`git push` has succeeded since]"
-    )
+    says = "- `git push` fails. [`git push` has succeeded since]\n- **Tests** pass: 5 of 5."
+    assert checked(text, [_Ran("Ran `git push`.")]) == says
+    says = "[`git push` has succeeded since]"
+    assert checked("**git push** fails.", [_Ran("Ran `git push`.")]).endswith(says)
 
 
 def test_a_programs_name_that_is_a_word_counts_between_backticks_only() -> None:
@@ -117,9 +115,8 @@ def test_the_sessions_summary_is_the_models_and_goes_on_from_there(memory: Path)
 
     summary = record.summarize_session("s1")
 
-    assert alone.startswith(
-        "In the model's words: Asked: Move the ledger to SQLite, and keep the CSV export."
-    )
+    says = "In the model's words: Asked: Move the ledger to SQLite, and keep the CSV export."
+    assert alone.startswith(says)
     assert "Since then" not in alone
     told, _, since = summary.partition("\nSince then: ")
     assert "`git push` has succeeded since" in told
@@ -149,9 +146,8 @@ def test_recorded_compactions_are_told_in_short(memory: Path, tmp_path: Path) ->
     texts = [path.read_text() for path in sorted(tmp_path.rglob("*.jsonl"))]
     lines = [json.loads(line) for text in texts for line in text.splitlines()]
 
-    kept = [
-        compaction.condensed(line["message"]["content"]) for line in lines if line.get("isCompactSummary")
-    ]
+    summaries = (line["message"]["content"] for line in lines if line.get("isCompactSummary"))
+    kept = [compaction.condensed(each) for each in summaries]
 
     assert len(kept) == 2
     for each in kept:

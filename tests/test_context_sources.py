@@ -42,9 +42,8 @@ def test_a_resumed_session_is_told_what_became_of_another(memory: Path) -> None:
     observe("a" * 32, "UserPromptSubmit", "Mend the parser.", created_at=at(-30))
     session_row("me", started_at=at(-20))
     shown("me", "startup", "s1", "a" * 32, minutes=-20)
-    models.Session.update(summary="The parser is mended.", last_event_at=at(-5)).where(
-        models.Session.id == "s1"
-    ).execute()
+    changed = models.Session.update(summary="The parser is mended.", last_event_at=at(-5))
+    changed.where(models.Session.id == "s1").execute()
 
     block = builder.build("/p", session_id="me", source="resume", now=AT)
 
@@ -76,10 +75,8 @@ def test_a_second_window_is_told_of_the_first(memory: Path) -> None:
 
     block = builder.build("/p", session_id="second", now=AT)
 
-    assert lines(block, "thread") == [
-        "s1 still open: Mend the parser.",
-        "cccccccc Asked last: Then the lexer.",
-    ]
+    told = ["s1 still open: Mend the parser.", "cccccccc Asked last: Then the lexer."]
+    assert lines(block, "thread") == told
 
 
 def work_in_flight() -> None:
@@ -90,9 +87,8 @@ def work_in_flight() -> None:
     observe("1" * 32, "UserPromptSubmit", "Add a split command.", **say)
     observe("2" * 32, "Edit", "Edit b.py", **say, created_at=at(1), files_touched=["b.py"])
     observe("3" * 32, "Bash", "Commit 'b' as 1234567", **say, created_at=at(2))
-    observe(
-        "4" * 32, "Stop", "It stores cents because floats round. Next is the help.", **say, created_at=at(3)
-    )
+    report = "It stores cents because floats round. Next is the help."
+    observe("4" * 32, "Stop", report, **say, created_at=at(3))
     observe("5" * 32, "Edit", "Edit split in a.py", **say, created_at=at(5), files_touched=["a.py"])
     change("split", "new", "5" * 32, session_id="me", created_at=at(5))
     observe("6" * 32, "Bash", "Run pytest: 1 failed, 2 passed; failing: test_split", **say, created_at=at(6))
@@ -323,8 +319,5 @@ def test_a_line_that_says_nothing_new_is_left_out() -> None:
         said=said,
     )
 
-    assert [(out.line.id, out.why) for out in second.left_out] == [
-        ("old", "already shown"),
-        ("edit", "already shown"),
-        ("2", "another line says it"),
-    ]
+    left = [("old", "already shown"), ("edit", "already shown"), ("2", "another line says it")]
+    assert [(out.line.id, out.why) for out in second.left_out] == left

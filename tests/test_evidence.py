@@ -19,11 +19,6 @@ def signs(prompt: str, **told: Any) -> list[tuple[str, int]]:
     return [(each.content, each.signs) for each in stated(prompt, **told) if each.signs]
 
 
-def nobody(_name: str) -> bool:
-    """Tell that no session knows a name."""
-    return False
-
-
 def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
     """Of the prompts of the recorded sessions, the conventions that the user put as such are kept."""
     prompts = (e["prompt"] for e in demo.recorded_events() if e["hook_event_name"] == "UserPromptSubmit")
@@ -121,7 +116,7 @@ def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how
     assert signs("prefer subagents to save context", is_refusal=True)[0][1] == ACTIVE
     assert signs("should not log secrets to disk", is_refusal=True) == []
     assert signs("don't check this in", is_refusal=True) == []
-    assert signs("avoid shop_cart in handlers", is_refusal=True, is_known=nobody)[0][1] == CANDIDATE
+    assert signs("avoid shop_cart in handlers", is_refusal=True, is_known=lambda _: False)[0][1] == CANDIDATE
     assert signs("avoid shop_cart in handlers", is_refusal=True)[0][1] == ACTIVE
     assert signs("why not use the helper?", is_refusal=True) == []
     assert signs("I don't want a summary file in docs", is_refusal=True)[0][1] == ACTIVE
@@ -202,10 +197,8 @@ def wishes(earlier: list[tuple[str, str]], now: str) -> list[tuple[str, str]]:
 
 def test_a_wish_that_comes_back_in_other_words_is_a_rule() -> None:
     """The rare words of a sentence that says how stand in another session's, whichever came first."""
-    how, task = (
-        "make sure the issue lands in Project Atlas",
-        "write an issue in Project Atlas about the crash",
-    )
+    how = "make sure the issue lands in Project Atlas"
+    task = "write an issue in Project Atlas about the crash"
 
     assert wishes([("s1", how)], task) == [(how, "s1")]
     assert wishes([("s1", task)], how) == [(how, "now")]

@@ -175,9 +175,8 @@ def test_what_worked_without_an_edit_tells_what_was_wrong(
     first, *others = calls
     fails = call(str(first), error=UNSET if "pytest" in str(first) else NOT_THERE)
 
-    found = read_calls(
-        [fails, *(each if isinstance(each, Capture) else call(each) for each in others)]
-    ).failed
+    later = [each if isinstance(each, Capture) else call(each) for each in others]
+    found = read_calls([fails, *later]).failed
 
     assert [each.works for each in found] == ([] if works is None else [works])
 
@@ -187,25 +186,20 @@ def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
     ended = tool("Bash", {"command": "timeout 5 shelf serve"}, error="Exit code 124\nready")
 
     assert read_calls([ended]).failed == []
-    assert (
-        read_calls([call("shelf serve --port 1", error=NOT_THERE), ended]).failed[0].works
-        == "timeout 5 shelf serve"
-    )
+    (served,) = read_calls([call("shelf serve --port 1", error=NOT_THERE), ended]).failed
+    assert served.works == "timeout 5 shelf serve"
 
 
 def test_other_tools_are_told_by_their_inputs() -> None:
     """A skill that is not there, and an issue that needs another team."""
-    wrong = tool(
-        "mcp__tracker__create", {"team": "Red", "body": "x" * 300}, error="Argument Validation Error"
-    )
+    given, error = {"team": "Red", "body": "x" * 300}, "Argument Validation Error"
+    wrong = tool("mcp__tracker__create", given, error=error)
     right = tool("mcp__tracker__create", {"team": "Blue", "body": "x" * 300})
 
     (found,) = read_calls([wrong, right]).failed
 
-    assert (found.command, found.works) == (
-        "mcp__tracker__create(team: Red)",
-        "mcp__tracker__create(team: Blue)",
-    )
+    red, blue = (f"mcp__tracker__create(team: {team})" for team in ("Red", "Blue"))
+    assert (found.command, found.works) == (red, blue)
 
 
 def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
@@ -224,9 +218,8 @@ def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
     )
     assert "failed in 1 session: “unknown option: --fast”. What worked: `tool run build --slow`" in once.text
     assert once.text.count(" failed in ") == 1
-    assert [
-        line.says for section in twice.sections for line in section.lines if section.name == "failures"
-    ] == ["Run most here: `tool run build --slow`", says]
+    lines = [line for each in twice.sections for line in each.lines if each.name == "failures"]
+    assert [line.says for line in lines] == ["Run most here: `tool run build --slow`", says]
     assert says not in cured.text
 
 
@@ -280,10 +273,8 @@ def test_a_failure_without_a_cure_gives_way(memory: Path) -> None:
     """To one that fewer sessions met, and for which something worked that is not run most anyway."""
     for name in ("s1", "s2", "s3"):
         session(name, call("tape run app", error="the input is not a terminal"), FAILS, WORKS)
-        session(
-            f"{name}b",
-            *([call("shelf load", error=NOT_THERE), call(f"shelf load -p {name}")] * (name != "s1")),
-        )
+        load = [call("shelf load", error=NOT_THERE), call(f"shelf load -p {name}")]
+        session(f"{name}b", *load * (name != "s1"))
 
     found = [line.says for each in builder.build("/p", session_id="new").sections for line in each.lines]
 
@@ -348,11 +339,12 @@ ONE_FILE = [call("shelf test books/a.go", error=NOT_THERE), call("shelf -C books
         # It failed itself, and something else worked.
         ([API, [call("shelf exec api load", error=OFF), call("shelf up && shelf exec api load")]],
          {"shelf load": "shelf up && shelf exec api load"}),
-        # A word of it failed in another call, and another word in its place worked: a service has a new name.
+        # A word of it failed in another call, and another in its place worked: a service has a new name.
         ([API, [call("shelf exec api pack", error=OFF), call("shelf exec app pack")]],
          {"shelf load": "shelf exec app load"}),
-        ([API, [call("cat api pack", error=OFF), call("cat app pack")]], {"shelf load": "shelf exec api load"}),
-        # A script of the project has the name of now, where an error says that the one of then is not there.
+        ([API, [call("cat api pack", error=OFF), call("cat app pack")]],
+         {"shelf load": "shelf exec api load"}),
+        # A script has the name of now, where an error says that the one of then is not there.
         ([[call("shelf load", error=NOT_THERE), call("./do load")],
           [call("./do pack all.md", error="bash: ./do: No such file or directory"), call("just pack")],
           [call("just pack -q", error="just: there is no such recipe"), call("make pack -q")]],
@@ -378,20 +370,15 @@ def test_a_cure_gives_way_to_what_is_known_since(
 
     found = told_findings(findings.known("/p"))
 
-    assert sorted((each.command, each.works) for each in found if each.command in works) == sorted(
-        works.items()
-    )
+    cures = sorted((each.command, each.works) for each in found if each.command in works)
+    assert cures == sorted(works.items())
 
 
 def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:
     """What failed once for another reason, as well as what worked then."""
     once = [call("shelf exec api load", error=NOT_THERE), call("shelf up && shelf exec api load")]
-    session(
-        "s1",
-        *once,
-        call("shelf exec api pack", error="all the books are wet"),
-        call("shelf exec api pack -q"),
-    )
+    pack = [call("shelf exec api pack", error="all the books are wet"), call("shelf exec api pack -q")]
+    session("s1", *once, *pack)
     session("s2", call("shelf exec api load", error=OFF), call("shelf exec app load"))
 
     found = {each.error: (each.command, each.works) for each in told_findings(findings.known("/p"))}
@@ -575,9 +562,8 @@ def test_what_is_run_most_has_the_variables_of_its_last_session(
 def test_what_names_a_thing_that_was_missed_since_is_not_told(memory: Path) -> None:
     """Neither as a command that is run here nor in a statement, until it works again."""
     checks = call("dock exec app check")
-    report = cases.of_event(
-        events.stop("All checks run with `dock exec app check`, in `app.toml` of lib."), "/p"
-    )
+    report = events.stop("All checks run with `dock exec app check`, in `app.toml` of lib.")
+    report = cases.of_event(report, "/p")
     for name in ("s1", "s2"):
         session(name, checks, report)
 
@@ -587,11 +573,8 @@ def test_what_names_a_thing_that_was_missed_since_is_not_told(memory: Path) -> N
 
     assert told() == (True, True)
 
-    session(
-        "s3",
-        call("dock exec app check -v", error='service "app" is not running'),
-        call("dock exec web check -v"),
-    )
+    missed = call("dock exec app check -v", error='service "app" is not running')
+    session("s3", missed, call("dock exec web check -v"))
     assert told() == (False, False)
 
     session("s4", checks)
@@ -606,9 +589,8 @@ def test_a_sub_command_is_missed_where_another_has_its_place(
     memory: Path, works: str, *, is_told: bool
 ) -> None:
     """An error may name it for another reason."""
-    report = cases.of_event(
-        events.stop("All books come back with `shelf seed --wipe`, says `app.toml`."), "/p"
-    )
+    report = events.stop("All books come back with `shelf seed --wipe`, says `app.toml`.")
+    report = cases.of_event(report, "/p")
     session("s1", report)
     session("s2", call("shelf seed --all", error='Command "seed" not found in shelf'), call(works))
 
@@ -713,10 +695,8 @@ def test_a_busy_session_hides_nothing_that_recurs(memory: Path, monkeypatch: pyt
 
 def test_an_unreadable_event_costs_no_others(memory: Path) -> None:
     """Python refuses a number of six thousand digits; the session's failures are kept."""
-    inbox.append(
-        f'{{"session_id": "s1", "hook_event_name": "PostToolUse", "tool_name": "Bash", "n": {"9" * 6_000}}}',
-        "/p",
-    )
+    event = '{"session_id": "s1", "hook_event_name": "PostToolUse", "tool_name": "Bash", "n": %s}'
+    inbox.append(event % ("9" * 6_000), "/p")
     for each in (FAILS, WORKS):
         happen(each, session="s1")
     learning.learn("s1")

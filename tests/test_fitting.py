@@ -95,9 +95,8 @@ def test_the_command_fits_keeps_and_uses_a_weight(memory: Path) -> None:
     weights.keep("minilm_384", 25.5)
     assert embedder.load(MINILM).record.meaning == 25.5
     shown = command("model", "bench", "minilm", "--fit", columns=200).stdout
-    assert shown.startswith(
-        f"minilm: a cosine of 1 counts {found['meaning']:g} points beside words, before 25.5."
-    )
+    says = f"minilm: a cosine of 1 counts {found['meaning']:g} points beside words, before 25.5."
+    assert shown.startswith(says)
 
 
 @pytest.mark.meaning
@@ -156,10 +155,8 @@ def test_what_opens_the_gate_of_recall_stays() -> None:
 
 def remember_rows(first: int, last: int, summary: str = "Fed the otters.") -> None:
     """Store rows of a project."""
-    some = [
-        {**observation_row(f"o{number}", title=f"Row {number}", summary=summary)}
-        for number in range(first, last)
-    ]
+    rows = (observation_row(f"o{at}", title=f"Row {at}", summary=summary) for at in range(first, last))
+    some = list(rows)
     rows = [{"session": row.pop("session_id"), **row} for row in some]
     for start in range(0, len(rows), 500):
         models.Observation.insert_many(rows[start : start + 500]).execute()

@@ -46,8 +46,7 @@ def test_a_query_is_lemmas_and_their_pairs() -> None:
     assert [term.lemma for term in query.terms] == ["ledger", "round", "cent"]
     assert query.pairs == ((0, 1), (1, 2), (2, 0))
     assert [term.lemma for term in analyze("to be").terms] == ["to", "be"]
-    assert analyze("\0 .,; _").terms == ()
-    assert analyze("go going went").pairs == ()
+    assert (analyze("\0 .,; _").terms, analyze("go going went").pairs) == ((), ())
     assert analyze("wrote").terms[0].words == ("wrote", "write", "written")
     assert len(analyze(" ".join(f"w{number}" for number in range(999))).terms) == 400
 
@@ -108,9 +107,8 @@ def test_the_index_is_asked_for_all_forms() -> None:
 def found_by_index(texts: Iterable[str], match: str) -> list[int]:
     """Return which texts an FTS5 query finds, by number."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(
-            "CREATE VIRTUAL TABLE t USING fts5 (text, tokenize='porter unicode61 remove_diacritics 2')"
-        )
+        table = "CREATE VIRTUAL TABLE t USING fts5 (text, tokenize='porter unicode61 remove_diacritics 2')"
+        connection.execute(table)
         connection.executemany("INSERT INTO t (rowid, text) VALUES (?, ?)", enumerate(texts))
         return [row for (row,) in connection.execute("SELECT rowid FROM t WHERE t MATCH ?", (match,))]
 

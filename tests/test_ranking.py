@@ -37,9 +37,6 @@ def order(query: str, *candidates: Candidate, profile: Profile = PROFILE, meanin
     return "".join(row.id for row in ranking.rank(analyze(query), candidates, profile, meaning=meaning))
 
 
-# --- words -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("fields", "count"),
     [
@@ -69,9 +66,8 @@ def test_long_rows_count_less() -> None:
 
 def test_a_row_with_all_words_gains() -> None:
     """A fifth for all of the evidence, a tenth for half of it; equal lengths, equally rare words."""
-    both, one = scored(
-        "ledger rounding", Candidate("a", "", "round ledger"), Candidate("b", "", "ledger now")
-    )
+    rows = Candidate("a", "", "round ledger"), Candidate("b", "", "ledger now")
+    both, one = scored("ledger rounding", *rows)
 
     assert both["words"] == pytest.approx(2 * TWO_OF_TEN * 1.2)
     assert one["words"] == pytest.approx(TWO_OF_TEN * 1.1)
@@ -82,9 +78,8 @@ def test_rare_words_count_more() -> None:
     """One row of 100 against 50 of 100, log(1 + 99.5 / 1.5) against log(2)."""
     profile = Profile(row_count=100, sampled=100, counts={"ledger": 1, "cent": 50})
 
-    rare, common = scored(
-        "ledger cents", Candidate("a", "", "ledger"), Candidate("b", "", "cents"), profile=profile
-    )
+    rows = Candidate("a", "", "ledger"), Candidate("b", "", "cents")
+    rare, common = scored("ledger cents", *rows, profile=profile)
 
     assert rare["coverage"] == pytest.approx(log(1 + 99.5 / 1.5) / (log(1 + 99.5 / 1.5) + log(2)))
     assert rare["words"] / common["words"] > 6
@@ -109,14 +104,10 @@ def test_more_candidates_than_rows_known_are_no_harm() -> None:
 
 def test_only_the_beginning_of_a_detail_counts() -> None:
     """What stands after 2,000 characters is not looked at."""
-    early, late = scored(
-        "ledger", Candidate("a", "t", detail="ledger"), Candidate("b", "t", detail=" " * 2000 + "ledger")
-    )
+    rows = Candidate("a", "t", detail="ledger"), Candidate("b", "t", detail=" " * 2000 + "ledger")
+    early, late = scored("ledger", *rows)
 
     assert (early["coverage"], late["coverage"]) == (1, 0)
-
-
-# --- order -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("fields", "pairs"), CASES["together"])
@@ -136,9 +127,6 @@ def test_a_pair_says_what_its_commoner_word_says() -> None:
     [row] = scored("ledger rounding", Candidate("a", "ledger rounding"), profile=profile)
 
     assert row["order"] == pytest.approx(0.4 * log(2))
-
-
-# --- names -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "text", "is_there"), CASES["written"])
@@ -165,9 +153,6 @@ def test_what_is_asked_for_by_name_alone_comes_first() -> None:
     assert order("get_user_by_id src/db.py", *rows, meaning=9.0) == "cba"
     assert order("why get_user_by_id src/db.py", *rows, meaning=9.0) == "cba"
     assert order("rewrote get_user_by_id src/db.py", *rows, meaning=9.0)[0] == "a"
-
-
-# --- meaning ---------------------------------------------------------------------------------------
 
 
 def vectors(*rows: tuple[float, float]) -> np.ndarray:
@@ -215,9 +200,8 @@ def test_one_row_or_none_has_no_fellows() -> None:
 
 def test_meaning_is_a_number_of_points_per_cosine() -> None:
     """Beside the words, which it does not change."""
-    near, far = scored(
-        "ledger", Candidate("a", "ledger", cosine=0.5), Candidate("b", "ledger", cosine=-0.25), meaning=8
-    )
+    rows = Candidate("a", "ledger", cosine=0.5), Candidate("b", "ledger", cosine=-0.25)
+    near, far = scored("ledger", *rows, meaning=8)
 
     assert (near["meaning"], far["meaning"]) == (4, -2)
     assert near["words"] == far["words"]
@@ -234,9 +218,6 @@ def test_a_row_without_a_vector_is_taken_for_a_usual_one() -> None:
     assert scored("ledger", *without, new, meaning=10)[-1]["meaning"] == pytest.approx(9.5)
     assert scored("ledger", new, meaning=10)[-1]["meaning"] == 0
     assert scored("ledger", new, meaning=10)[-1]["cosine"] is None
-
-
-# --- all together ----------------------------------------------------------------------------------
 
 
 def test_equals_stay_in_the_order_given() -> None:

@@ -53,11 +53,8 @@ def pond(memory: Path) -> Path:
     session_row("s1")
     for number in range(30):
         remember(f"{number:08x}", f"Paint shed {number}", f"Painted wall {number} of the shed green.")
-    remember(
-        "aaaaaaaa11",
-        "Otters refuse the pond",
-        "Otters refuse water: the pump leaks oil. Went home.\nAsked: Go",
-    )
+    summary = "Otters refuse water: the pump leaks oil. Went home.\nAsked: Go"
+    remember("aaaaaaaa11", "Otters refuse the pond", summary)
     return memory
 
 
@@ -119,9 +116,8 @@ def test_below_the_threshold_nothing_is_told(pond: Path) -> None:
 def test_what_one_says_to_go_on_tells_nothing_in_any_language(pond: Path) -> None:
     """Words of many rows recall nothing, however many match; a word that few rows have does."""
     for number in range(60):
-        remember(
-            f"{number:08x}b", f"Bitte weiter so, Schuppen {number}", f"Bitte weiter so mit Wand {number}."
-        )
+        says = f"Bitte weiter so mit Wand {number}."
+        remember(f"{number:08x}b", f"Bitte weiter so, Schuppen {number}", says)
 
     silent = ask("weiter so")
 
@@ -139,10 +135,8 @@ def test_what_a_command_printed_long_ago_is_left_to_search(pond: Path) -> None:
     output = ask(OTTERS)
 
     assert [line.id for line in report.lines] == ["aaaaaaaa11"]
-    assert (output.lines, [left.why for left in output.left_out][:1]) == (
-        [],
-        ["what a command printed 10 sessions ago and more"],
-    )
+    whys = [left.why for left in output.left_out]
+    assert (output.lines, whys[:1]) == ([], ["what a command printed 10 sessions ago and more"])
 
 
 def test_nothing_of_another_project_is_told(pond: Path) -> None:
@@ -214,10 +208,8 @@ def test_what_a_prompt_states_is_told(pond: Path) -> None:
 
 def test_what_a_start_told_of_a_report_is_not_told_again(pond: Path) -> None:
     """What else it states is; a report of which all was told gives way."""
-    tar, moss = (
-        "The beavers' lodge was wet because its roof had no tar.",
-        "Moss made the lodge of the beavers wet.",
-    )
+    tar = "The beavers' lodge was wet because its roof had no tar."
+    moss = "Moss made the lodge of the beavers wet."
     remember("bbbbbbbb", "Done", f"{tar} {moss}", tool_name="Stop")
     asked = searched(Searcher(by_meaning=False), "/p", "why was the beavers' lodge wet?", now=AT)
 
@@ -226,17 +218,14 @@ def test_what_a_start_told_of_a_report_is_not_told_again(pond: Path) -> None:
         section = answer(asked, said=Said(), budget_tokens=600, known=marks)
         return [line.says for line in section.lines if line.id == "bbbbbbbb"]
 
-    assert told() == [f"{tar.rstrip('.')}; {moss}"]
-    assert told(tar) == [moss]
+    assert (told(), told(tar)) == ([f"{tar.rstrip('.')}; {moss}"], [moss])
     assert told(tar, moss) == []
 
 
 def test_a_prompt_of_a_few_words_answers_questions_only(pond: Path) -> None:
     """It says little without what it answers; its title is told once."""
-    brief, said = (
-        "lodge too, with tar please",
-        "keep the lodge of the beavers dry. with tar, and not with moss, as ever",
-    )
+    brief = "lodge too, with tar please"
+    said = "keep the lodge of the beavers dry. with tar, and not with moss, as ever"
     remember("bbbbbbbb", brief, brief, tool_name="UserPromptSubmit")
     remember("cccccccc", said.partition(".")[0], said, tool_name="UserPromptSubmit")
 
@@ -245,9 +234,8 @@ def test_a_prompt_of_a_few_words_answers_questions_only(pond: Path) -> None:
 
     assert {line.id for line in asked} == {"bbbbbbbb", "cccccccc"}
     assert [line.says for line in told.lines] == [said]
-    assert ("bbbbbbbb", "a few words, and nothing is asked") in {
-        (left.line.id, left.why) for left in told.left_out
-    }
+    whys = {(left.line.id, left.why) for left in told.left_out}
+    assert ("bbbbbbbb", "a few words, and nothing is asked") in whys
 
 
 def test_a_report_is_told_in_statements(pond: Path) -> None:
@@ -299,9 +287,8 @@ def test_what_the_project_has_nothing_to_do_with_opens_no_gate() -> None:
 
     def certain(nearness: float, *, evidence: float = 9.0) -> float:
         found = Found(hits, "hybrid", nearness)
-        return gate.certainty(
-            "why is the sky blue?", found, evidence=evidence, unknown=0.0, row_count=2_000, is_first=False
-        )
+        asked = {"evidence": evidence, "unknown": 0.0, "row_count": 2_000, "is_first": False}
+        return gate.certainty("why is the sky blue?", found, **asked)
 
     assert certain(0.2) < THRESHOLD < certain(0.6)
     assert certain(0.5, evidence=0.5) == 0.0
@@ -325,11 +312,8 @@ def test_a_later_question_may_be_less_certain(
     """Than a first prompt, or a later task."""
     monkeypatch.setattr("claude_mem_lite.context.recall.certainty", lambda *_, **__: certain)
     remember("cccccccc", "Walked", "Otters refuse the pond's water, it is too warm.", tool_name="Stop")
-    asked = {
-        "first": ask(OTTERS),
-        "later question": ask(OTTERS, is_first=False),
-        "later task": ask("let the otters not refuse the pond's water", is_first=False),
-    }
+    task = ask("let the otters not refuse the pond's water", is_first=False)
+    asked = {"first": ask(OTTERS), "later question": ask(OTTERS, is_first=False), "later task": task}
 
     assert {name for name, section in asked.items() if section.lines} == told
 
@@ -372,11 +356,8 @@ def test_rows_and_prompts_cannot_leave_the_block(pond: Path) -> None:
 def test_the_budget_is_kept(pond: Path, budget_tokens: int) -> None:
     """With its title; what has no room is left out whole, and said."""
     for number in range(10):
-        remember(
-            f"dddddd{number:02}",
-            f"Otter {number} of the pond",
-            f"refuses water {number} since {number * 7}" * 9,
-        )
+        summary = f"refuses water {number} since {number * 7}" * 9
+        remember(f"dddddd{number:02}", f"Otter {number} of the pond", summary)
 
     section = ask(OTTERS, budget_tokens=budget_tokens)
 
@@ -390,12 +371,8 @@ def test_the_newer_of_two_statements_comes_first(memory: Path) -> None:
     for number in range(20):
         remember(f"{number:08x}", f"Paint shed {number}")
     remember("aaaaaaaa", "The pond's pump: 5 bar pressure", "The pump pressure of the pond is 5 bar now.")
-    remember(
-        "bbbbbbbb",
-        "The pump: 9 bar",
-        "The pump pressure of the pond is 9 bar.",
-        created_at="2026-11-21T04:00:00.0Z",
-    )
+    later = {"created_at": "2026-11-21T04:00:00.0Z"}
+    remember("bbbbbbbb", "The pump: 9 bar", "The pump pressure of the pond is 9 bar.", **later)
 
     section = ask("What is the pump pressure of the pond?")
 
@@ -407,9 +384,8 @@ def test_a_function_that_is_named_is_told(pond: Path) -> None:
     says = {"signature": "fill_up(litres: int) -> None", "docstring": "Fill it."}
     function_row("f" * 32, "Pond.fill_up", file_path="pond.py", **says)
 
-    assert texts(ask("rename fill_up")) == [
-        "[2 h ago] ffffffff pond.py: fill_up(litres: int) -> None: “Fill it.”"
-    ]
+    expected = ["[2 h ago] ffffffff pond.py: fill_up(litres: int) -> None: “Fill it.”"]
+    assert texts(ask("rename fill_up")) == expected
     assert ask("rename drain_down").lines == []
 
 

@@ -117,9 +117,8 @@ def test_the_interval_covers_about_as_often_as_it_says() -> None:
 
 def written(*replies: tuple[int, str | None, str | None], reason: str | None = None) -> Any:
     """Return a judgement."""
-    found = [
-        prompts.WrittenReply(number=number, answer=answer, quote=quote) for number, answer, quote in replies
-    ]
+    names = ("number", "answer", "quote")
+    found = [prompts.WrittenReply(**dict(zip(names, reply, strict=True))) for reply in replies]
     return prompts.WrittenJudgement(replies=found, reason=reason)
 
 
@@ -155,13 +154,9 @@ def test_raw_events_are_read_as_lines_within_4000_characters() -> None:
     nested: Any = "deep"
     for _ in range(200):
         nested = [nested]
-    event = {
-        "session_id": "s1",
-        "cwd": "/p",
-        "tool_name": "Bash",
-        "tool_input": {"command": "make\nmake test", "timeout": 5, "none": None},
-        "tool_response": [{"stdout": "ok"}, nested],
-    }
+    given = {"command": "make\nmake test", "timeout": 5, "none": None}
+    event = {"session_id": "s1", "cwd": "/p", "tool_name": "Bash", "tool_input": given}
+    event["tool_response"] = [{"stdout": "ok"}, nested]
 
     told = judge.raw_text([event, {"tool_name": "Read", "tool_response": "x" * 9_000}])
 

@@ -88,8 +88,7 @@ def test_another_model_has_rows_of_its_own(store: Vectors) -> None:
     other.drop_others()
 
     assert before == spared == {"tiny_8", "other_8"}
-    assert vectors.models() == {"other_8"}
-    assert other.count("observation") == 1
+    assert (vectors.models(), other.count("observation")) == ({"other_8"}, 1)
     assert Vectors("tiny_8", 8).count("observation") == 0
 
 
@@ -170,9 +169,8 @@ def test_a_text_of_any_length_can_be_embedded() -> None:
 def test_rows_are_found_within_their_scope(memory: Path) -> None:
     """By file, tool, session and time; a file's name need not be its whole path."""
     session_row("s1")
-    queries.save_observation(
-        observation_row("o1", title="Teach otters", files_touched=["src/pond_a.py"], tool_name="Edit")
-    )
+    of_file = {"files_touched": ["src/pond_a.py"], "tool_name": "Edit"}
+    queries.save_observation(observation_row("o1", title="Teach otters", **of_file))
     queries.save_observation(observation_row("o2", title="Feed otters", tool_name="Bash"))
 
     def found(**scope: str) -> list[str]:
@@ -209,16 +207,11 @@ def test_the_recorded_history_is_found_by_meaning_and_words(web_and_consumer: Pa
     answered = 0
     for fact in facts["questions"]:
         found = ask(q=fact["q"], project=demo.PROJECT, limit="5", explain="true")
-        texts = [
-            json.dumps(
-                client.get(f"/api/observation/{hit['id']}", {}, timeout_s=5), ensure_ascii=False
-            ).lower()
-            for hit in found["results"]
-        ]
+        rows = [client.get(f"/api/observation/{hit['id']}", {}, timeout_s=5) for hit in found["results"]]
+        texts = [json.dumps(row, ensure_ascii=False).lower() for row in rows]
         answered += any(all(each.lower() in text for each in fact["answer_contains"]) for text in texts)
 
-    assert first["search_type"] == "fts"
-    assert found["search_type"] == "hybrid"
+    assert (first["search_type"], found["search_type"]) == ("fts", "hybrid")
     assert {"words", "meaning", "exact", "cosine"} <= set(found["results"][0]["why"])
     assert answered >= 46
 

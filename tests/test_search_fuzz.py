@@ -120,9 +120,8 @@ def fill() -> None:
 
     with models.memory_database.atomic():
         for number in range(10):
-            session_row(
-                f"s{number}", project_dir=("/p", "/q")[number % 2], summary=some(20), key_decisions=[some(5)]
-            )
+            words = {"summary": some(20), "key_decisions": [some(5)]}
+            session_row(f"s{number}", project_dir=("/p", "/q")[number % 2], **words)
         for number in range(ROWS):
             row = observation_row(f"{number:08x}", title=some(4), summary=some(8), detail=some(12))
             row |= {"session_id": f"s{number % 10}", "project_dir": ("/p", "/q")[number % 2]}

@@ -116,9 +116,8 @@ def test_what_the_user_says_of_how_it_is_to_be_is_stated(prompt: str, told: list
 
 def test_a_list_stands_under_the_end_of_the_line_above_it() -> None:
     """What else that line says is told by itself, once."""
-    told = rows(
-        ("Stop", "Version 0.3.0 is tagged.\n\nIt has two parts. Since 0.1.0:\n\n- a backup with checksums")
-    )
+    report = "Version 0.3.0 is tagged.\n\nIt has two parts. Since 0.1.0:\n\n- a backup with checksums"
+    told = rows(("Stop", report))
 
     assert "Since 0.1.0: a backup with checksums" in [said.text for said in state_of(told).statements]
 
@@ -131,9 +130,8 @@ def test_edits_under_way_are_one_line() -> None:
 
     thread = state_of(edited, changes={"a.py": "new load"}).thread
 
-    assert [(said.label, said.says, len(said.stands_for)) for said in thread] == [
-        ("Changed, not committed", "b.py, a.py (new load)", 3)
-    ]
+    expected = [("Changed, not committed", "b.py, a.py (new load)", 3)]
+    assert [(said.label, said.says, len(said.stands_for)) for said in thread] == expected
 
 
 CASES = cases.load("coverage")
@@ -168,12 +166,9 @@ def test_what_is_all_new_goes_before_what_repeats_a_part() -> None:
 
 def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
     """A name is worth what the sessions that speak of it are."""
-    told = [
-        State(
-            [], [Said(name, "2026-05-01T00:00:00Z", f"`{name}` takes the lock before it reads.")], {name: 1}
-        )
-        for name in ("load_book", "save_book")
-    ]
+    names = ("load_book", "save_book")
+    said = [Said(name, "2026-05-01T00:00:00Z", f"`{name}` takes the lock before it reads.") for name in names]
+    told = [State([], [each], {name: 1}) for name, each in zip(names, said, strict=True)]
 
     chosen = choose(list(zip(told, (1, 4), strict=True)), chars=100)
 
@@ -189,10 +184,8 @@ def test_what_speaks_of_the_branch_goes_first() -> None:
     ]
     told = [(state(*says), 1.0), (State(), 1.0)]
 
-    on = {
-        branch: choose(told, chars=180, branch=branch)[0][1].says
-        for branch in ("", "authors/keep-loans", "me/lib-12")
-    }
+    branches = ("", "authors/keep-loans", "me/lib-12")
+    on = {branch: choose(told, chars=180, branch=branch)[0][1].says for branch in branches}
 
     assert list(on.values()) == says
 
@@ -200,14 +193,11 @@ def test_what_speaks_of_the_branch_goes_first() -> None:
 @pytest.mark.parametrize(("heading_chars", "goes_first"), [(0, "b"), (100, "a2")])
 def test_what_stands_under_a_heading_that_is_told_costs_less(heading_chars: int, goes_first: str) -> None:
     """A session's second statement goes before one of another session that is worth a little more."""
-    a1, a2, b = (
-        Said(row, "2026-05-01T00:00:09Z", f"`{name}` takes the lock before it reads the list of authors.")
-        for row, name in (("a1", "load_book"), ("a2", "save_book"), ("b", "sort_book"))
-    )
-    sessions = [
-        (State(statements=[a1, a2], names={"load_book": 9, "save_book": 1}), 1.0),
-        (State(statements=[b], names={"sort_book": 2}), 1.0),
-    ]
+    says = "takes the lock before it reads the list of authors."
+    named = {"a1": "load_book", "a2": "save_book", "b": "sort_book"}
+    a1, a2, b = (Said(row, "2026-05-01T00:00:09Z", f"`{name}` {says}") for row, name in named.items())
+    both = State(statements=[a1, a2], names={"load_book": 9, "save_book": 1})
+    sessions = [(both, 1.0), (State(statements=[b], names={"sort_book": 2}), 1.0)]
 
     chosen = choose(sessions, chars=320, headings=[("a", heading_chars), ("b", heading_chars)])
 

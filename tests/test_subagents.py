@@ -81,8 +81,7 @@ def test_a_subagent_gets_rules_what_fails_and_its_task(memory: Path) -> None:
         warm = told_in_time("<", "subagent_start", **named(starts("a2", "Explore")))
         recalled = told_in_time("<", "user_prompt_submit", "UserPromptSubmit", prompt=PROMPT)
 
-    assert before == ""
-    assert cold == warm
+    assert (before, cold) == ("", warm)
     assert cold.startswith("<claude-mem>\nRecord of past work on this")
     begun = (line for line in cold.splitlines() if line.startswith("- "))
     assert [line.removeprefix("- ").rpartition("] ")[2] for line in begun] == [
@@ -171,10 +170,8 @@ def test_a_call_and_a_start_leave_no_observation(memory: Path) -> None:
 
     work_off()
 
-    assert rows("SELECT event_name, status FROM pending_queue") == [
-        ("PreToolUse", "done"),
-        ("SubagentStart", "done"),
-    ]
+    stored = rows("SELECT event_name, status FROM pending_queue")
+    assert stored == [("PreToolUse", "done"), ("SubagentStart", "done")]
     assert not models.Observation.select().exists()
     assert list(store.tool_use_ids()) == []
 

@@ -102,10 +102,8 @@ def test_a_definition_that_is_removed_is_gone_at_once() -> None:
 
 def test_a_name_that_is_put_for_another_in_all_files_is_gone() -> None:
     """In one file another may be meant; the work tree is asked."""
-    found = [
-        taken_from(ran(f"sed -i 's/LoadAll/loadShelf/g' {files}"))
-        for files in ("src/*.go", "a.go b.go", "a.go")
-    ]
+    files = ("src/*.go", "a.go b.go", "a.go")
+    found = [taken_from(ran(f"sed -i 's/LoadAll/loadShelf/g' {each}")) for each in files]
 
     assert [each and each[0][0].as_row()["is_gone"] for each in found] == [True, True, False]
 
@@ -320,9 +318,8 @@ def test_a_migration_with_another_number_is_told_by_that(memory: Path, repositor
 
     block = builder.build(project["project_dir"], session_id="s2")
 
-    assert [line.says for each in block.sections if each.name == "files" for line in each.lines] == [
-        "0008_hooks.go"
-    ]
+    wanted = ["0008_hooks.go"]
+    assert [line.says for each in block.sections if each.name == "files" for line in each.lines] == wanted
     assert Superseded(project["project_dir"])("`0006_hooks.go`", "") == " (`0006_hooks.go` → `0008_hooks.go`)"
 
 

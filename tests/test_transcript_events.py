@@ -51,11 +51,9 @@ def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path)
     When they were recorded, nothing was registered for PostCompact.
     """
     recorded(version, tmp_path)
-    sent = [
-        event
-        for event in hook_events("all" if version == "2.1.329" else version)
-        if event["hook_event_name"] != "PreToolUse" and event.get("agent_type") != ""
-    ]
+    hooks = hook_events("all" if version == "2.1.329" else version)
+    sent = [event for event in hooks if event["hook_event_name"] != "PreToolUse"]
+    sent = [event for event in sent if event.get("agent_type") != ""]
 
     events, left_out = told(tmp_path)
 
@@ -155,9 +153,8 @@ def test_what_the_client_said_at_a_compaction_is_told(tmp_path: Path) -> None:
     """The summary of a compacted session comes as its hook sends it; a sub-agent's does not."""
     summary = "This session is being continued.\nSummary:\n1. Current Work: the parser."
     written = Lines().user("Go").said("Well.").add("system", subtype="turn_duration")
-    written.add("system", subtype="compact_boundary").user(
-        "Not mine", isCompactSummary=True, isSidechain=True
-    )
+    written = written.add("system", subtype="compact_boundary")
+    written.user("Not mine", isCompactSummary=True, isSidechain=True)
     written.user(summary, isCompactSummary=True, isVisibleInTranscriptOnly=True).user("More").write(tmp_path)
 
     events, _ = told(tmp_path)
@@ -197,9 +194,8 @@ def test_a_call_that_was_refused_is_no_event(error: str, tmp_path: Path) -> None
     events, _ = told(tmp_path)
 
     failures = [event for event in events if event["hook_event_name"] == "PostToolUseFailure"]
-    assert [(event["tool_input"]["command"], event["error"]) for event in failures] == [
-        ("y", "Exit code 2\nboom")
-    ]
+    expected = [("y", "Exit code 2\nboom")]
+    assert [(event["tool_input"]["command"], event["error"]) for event in failures] == expected
     assert "PostToolUse" not in names(events)
 
 
@@ -241,9 +237,8 @@ def test_an_answer_without_its_object_is_told_from_what_was_shown(
 def test_old_clients_kept_their_sub_agents_beside_the_session(tmp_path: Path) -> None:
     """A sub-agent's file in the project's folder belongs to the session that it names; its own do not."""
     Lines().user("Go").write(tmp_path)
-    Lines(agent_id="b2c4").call("Bash", {"command": "ls"}).result("x").write(
-        tmp_path, name="agent-b2c4.jsonl"
-    )
+    beside = Lines(agent_id="b2c4").call("Bash", {"command": "ls"}).result("x")
+    beside.write(tmp_path, name="agent-b2c4.jsonl")
     Lines(agent_id="acompact-1f").said("Summary").write(tmp_path, name="agent-acompact-1f.jsonl")
     Lines(session_id="gone").said("x").write(tmp_path, name="agent-c3.jsonl")
 

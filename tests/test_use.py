@@ -25,12 +25,8 @@ def use_of(**did: Any) -> dict[str, str]:
     remember()
     session_row("me")
     context_rows.note_shown("me", {"via": "startup", "ids": [EDIT, COMMIT]}, at=NOW)
-    observe(
-        "9" * 32,
-        **{"tool": "Stop", "summary": "Done.", **did},
-        session_id="me",
-        created_at="2027-01-01T00:00:00Z",
-    )
+    row = {"tool": "Stop", "summary": "Done.", **did}
+    observe("9" * 32, **row, session_id="me", created_at="2027-01-01T00:00:00Z")
     return measure_use("me")
 
 
@@ -151,9 +147,8 @@ def test_why_tells_where_a_line_came_from(memory: Path) -> None:
 
     assert (told["kind"], told["session_id"], told["prompt"]) == ("observation", "s1", "Make it exact.")
     assert told["call"] == {"command": "git commit -m x"}
-    assert [(shown["session_id"], shown["via"], shown["used"]) for shown in told["shown"]] == [
-        ("me", "startup", "opened")
-    ]
+    expected = [("me", "startup", "opened")]
+    assert [(shown["session_id"], shown["via"], shown["used"]) for shown in told["shown"]] == expected
     assert "git commit -m x" in printed
     assert "via startup, opened" in printed
 
@@ -189,8 +184,7 @@ def test_health_tells_the_share_that_was_used(memory: Path) -> None:
 
     found = json.loads(run("eval", "health", "--json"))
 
-    assert found["sessions"] == 1
-    assert list(found["via"]) == ["startup"]
+    assert (found["sessions"], list(found["via"])) == (1, ["startup"])
     assert found["all"] == {
         "blocks": 1, "tokens": 0, "shown": 2, "opened": 0, "named": 1, "touched": 0, "used": 1, "share": 0.5,
     }  # fmt: skip
@@ -234,10 +228,8 @@ def test_an_old_client_is_told_again_when_it_resumes(web_and_consumer: Path) -> 
     start = wait_until(lambda: hook("session_start", "SessionStart", source="startup", agent=""))
     file = told_in_time("allocate", "post_tool_use", "PostToolUse", **READ)
 
-    kept = (
-        hook("session_start", "SessionStart", source="resume"),
-        hook("post_tool_use", "PostToolUse", **READ),
-    )
+    start = hook("session_start", "SessionStart", source="resume")
+    kept = (start, hook("post_tool_use", "PostToolUse", **READ))
     again = hook("session_start", "SessionStart", source="resume", agent="")
     file_again = hook("post_tool_use", "PostToolUse", **READ)
 

@@ -34,14 +34,8 @@ ENDINGS = """
     s ed ing eed ies sses ational tional enci izer alli ousli ization ator alism iveness fulness biliti logi
     icate ative alize ical ful ness al ance ement ment ent ion ate iti ous ive ize ll y e
 """.split()  # noqa: SIM905  (reads as words)
-derived = st.builds(
-    "".join,
-    st.lists(
-        st.text("abcdeioulmnstwxyz", min_size=1, max_size=5) | st.sampled_from(ENDINGS),
-        min_size=1,
-        max_size=5,
-    ),
-)
+parts = st.text("abcdeioulmnstwxyz", min_size=1, max_size=5) | st.sampled_from(ENDINGS)
+derived = st.builds("".join, st.lists(parts, min_size=1, max_size=5))
 anything = st.text(st.characters(codec=None), max_size=80)
 
 
@@ -49,9 +43,8 @@ def indexed(texts: Sequence[str]) -> list[list[str]]:
     """Return the terms that SQLite puts into the index for each text."""
     terms: list[list[str]] = [[] for _ in texts]
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(
-            "CREATE VIRTUAL TABLE t USING fts5 (text, tokenize='porter unicode61 remove_diacritics 2')"
-        )
+        table = "CREATE VIRTUAL TABLE t USING fts5 (text, tokenize='porter unicode61 remove_diacritics 2')"
+        connection.execute(table)
         connection.execute("CREATE VIRTUAL TABLE v USING fts5vocab (t, instance)")
         connection.executemany("INSERT INTO t (rowid, text) VALUES (?, ?)", enumerate(texts))
         for text, term in connection.execute("SELECT doc, term FROM v ORDER BY doc, offset"):
@@ -66,9 +59,8 @@ def ours(text: str) -> list[str]:
 
 def test_the_words_of_a_library_are_those_of_the_index() -> None:
     """All words and identifiers of Python's own modules have the stems that SQLite gives them."""
-    found = {
-        word for path in SOURCES.glob("*.py") for word in re.findall(r"\w+", path.read_text(errors="replace"))
-    }
+    texts = (path.read_text(errors="replace") for path in SOURCES.glob("*.py"))
+    found = {word for text in texts for word in re.findall(r"\w+", text)}
     all_words = sorted(found)
 
     terms = indexed(all_words)
@@ -127,8 +119,7 @@ def test_other_words_stay_apart(one: str, other: str) -> None:
 
 def test_forms_begin_with_the_word_itself_and_name_each_once() -> None:
     """A word without a family is its only form, stop words too."""
-    assert forms("ledger") == ("ledger",)
-    assert forms("wrote") == ("wrote", "write", "written")
+    assert (forms("ledger"), forms("wrote")) == (("ledger",), ("wrote", "write", "written"))
     assert forms("write") == ("write", "wrote", "written")
     assert all(forms(word)[0] == word and len(set(forms(word))) == len(forms(word)) for word in STOP_WORDS)
 
@@ -231,8 +222,7 @@ def test_rows_of_the_time_come_first(diary: Path) -> None:
     """A boost: other rows with the words come after them; the reasons say so."""
     found = asked("otters bucket on 2026-09-05").hits
 
-    assert found[0].row.id == "20260905"
-    assert len(found) == 9
+    assert (found[0].row.id, len(found)) == ("20260905", 9)
     first, second = found[0].why, found[1].why
     assert (first.times_found, second.times_found) == (("on 2026-09-05",), ())
     assert first.explain()["time"] == pytest.approx(3 * 3.977, abs=0.01)  # 3 log(1 + 78.5 / 1.5)
@@ -250,14 +240,8 @@ def test_a_time_alone_finds_its_rows(diary: Path) -> None:
 
 def test_recall_prefers_the_time_of_the_prompt(diary: Path) -> None:
     """As search does, seen from when the prompt was written."""
-    section = recall(
-        Searcher(by_meaning=False),
-        "/p",
-        "why was the otters' bucket empty on 2026-09-05?",
-        said=Said(),
-        budget_tokens=600,
-        now=AT,
-    )
+    prompt = "why was the otters' bucket empty on 2026-09-05?"
+    section = recall(Searcher(by_meaning=False), "/p", prompt, said=Said(), budget_tokens=600, now=AT)
 
     offered = [*section.lines, *(out.line for out in section.left_out)]
     assert [line.id for line in offered if "matches on 2026-09-05" in line.reason] == ["20260905"]
