@@ -53,9 +53,8 @@ def named(project: Path, text: str, **fields: list[str]) -> list[str]:
 
 def taught(project: Path, text: str) -> str:
     """Take a learning in, and return its id."""
-    return evolve.take(
-        Candidate(text, "gotcha", "user"), session_id="s0", project_dir=str(project)
-    ).learning_id
+    candidate = Candidate(text, "gotcha", "user")
+    return evolve.take(candidate, session_id="s0", project_dir=str(project)).learning_id
 
 
 def checked(project: Path) -> None:
@@ -91,9 +90,8 @@ def test_other_words_become_no_anchors(project: Path, text: str) -> None:
 def test_a_name_of_many_functions_is_no_anchor(project: Path) -> None:
     """Five of one name are one of many, but in a named class or file it is one."""
     for number in range(5):
-        (project / f"ledger/m{number}.py").write_text(
-            f"class C{number}:\n    def fetch(self):\n        pass\n"
-        )
+        content = f"class C{number}:\n    def fetch(self):\n        pass\n"
+        (project / f"ledger/m{number}.py").write_text(content)
     file_index.scan(str(project))
 
     assert named(project, "`fetch` is slow") == []
@@ -221,8 +219,7 @@ def test_what_speaks_of_a_file_that_goes_is_marked(
     (project.parent / "away").rename(project / path)
     checked(project)
 
-    assert was == expected
-    assert stale(learning_id) == ""
+    assert (was, stale(learning_id)) == (expected, "")
 
 
 def test_a_file_outside_of_the_map_is_looked_for_on_the_disk(project: Path) -> None:
@@ -323,7 +320,5 @@ def test_anchors_are_kept_as_they_are(project: Path) -> None:
     row = models.Learning(code=anchors.as_json(found))
 
     assert anchors.anchors_of(row) == found
-    assert [(each.file, each.name, len(each.body_hash)) for each in found] == [
-        ("ledger/money.py", "allocate", 32),
-        ("ledger.toml", "", 0),
-    ]
+    kept = [(each.file, each.name, len(each.body_hash)) for each in found]
+    assert kept == [("ledger/money.py", "allocate", 32), ("ledger.toml", "", 0)]

@@ -138,10 +138,8 @@ def test_imports_go_down_only(path: Path) -> None:
 def test_no_module_imports_itself_by_way_of_others() -> None:
     """Imports go in one direction inside folders, too; those inside functions and for types count."""
     modules = {module_name(path): path for path in sources()}
-    graph = {
-        name: {_module(each, modules) for each in imports(path)} - {name, ""}
-        for name, path in modules.items()
-    }
+    depends = {name: {_module(each, modules) for each in imports(path)} for name, path in modules.items()}
+    graph = {name: found - {name, ""} for name, found in depends.items()}
 
     order = list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
 

@@ -46,10 +46,8 @@ def shop(home: Path, tmp_path: Path) -> Path:
 
 def stored(folder: Path) -> dict[tuple[str, str], tuple[str, int, float]]:
     """Return the calls that are stored, by caller and callee: their level, line and confidence."""
-    return {
-        (edge.caller_function, edge.callee_function): (edge.level, edge.line, edge.confidence)
-        for edge in call_edges.edges(str(folder))
-    }
+    edges = call_edges.edges(str(folder))
+    return {(it.caller_function, it.callee_function): (it.level, it.line, it.confidence) for it in edges}
 
 
 def test_an_edit_that_changes_a_call_is_followed(shop: Path) -> None:
@@ -123,9 +121,8 @@ def test_a_call_of_an_unknown_name_is_kept_as_unresolved(shop: Path) -> None:
 def test_a_unique_method_is_a_guess() -> None:
     """A method whose receiver is unknown is found by its name alone, at low confidence, or not at all."""
     project = Project("/nowhere")
-    project.update(
-        scan_source("a.ts", "class A { settle() {} }\nfunction f(x: any) { x.settle(); x.other() }")
-    )
+    source = "class A { settle() {} }\nfunction f(x: any) { x.settle(); x.other() }"
+    project.update(scan_source("a.ts", source))
 
     (guess,) = project.edges()
     (missed,) = project.unresolved()
@@ -236,9 +233,8 @@ def test_every_language_with_calls_has_a_family() -> None:
     """What a language says of itself and what is here agree."""
     others = [each for each in languages.LANGUAGES if each.name != "Python"]
 
-    assert {each.name for each in others if each.has_calls} == set().union(
-        *(family.languages for family in calls.FAMILIES)
-    )
+    of_families = set().union(*(family.languages for family in calls.FAMILIES))
+    assert {each.name for each in others if each.has_calls} == of_families
 
 
 SECRET = SECRETS["github token"]
@@ -332,5 +328,4 @@ def test_no_answer_is_paid_for_twice(fake: FakeMessages, project: str, answer: A
     assert step().was_taken
     assert not step().was_taken
 
-    assert asked_for(project) == []
-    assert len(fake.requests) == 1
+    assert (asked_for(project), len(fake.requests)) == ([], 1)

@@ -17,12 +17,8 @@ import call_cases
 CASES = call_cases.cases()
 DATA = Path(__file__).parent / "data" / "calls"
 # The first file of a case in each language, and the one whose names stand alone.
-FIRST = {
-    "go": ("main.go", ""),
-    "java": ("Main.java", ""),
-    "rust": ("src/lib.rs", "src/lib.rs"),
-    "typescript": ("main.ts", "main.ts"),
-}
+FIRST = {"go": ("main.go", ""), "java": ("Main.java", ""), "rust": ("src/lib.rs", "src/lib.rs")}
+FIRST["typescript"] = ("main.ts", "main.ts")
 WRONG_CASES = {
     "method values and expressions": "the map follows f := t.Tick to the call f(), the case does not"
 }
@@ -52,9 +48,8 @@ def test_edges_beyond_python_are_those_of_the_case(case: call_cases.Case, alone:
 def test_globs_of_other_crates_are_read_in_bounded_time() -> None:
     """Modules that import all of many crates, or of each other, are resolved."""
     globs = "".join(f"use a{at}::*;\n" for at in range(60))
-    circle = "".join(
-        f"mod m{at} {{ use super::m{(at * 7 + 1) % 60}::*; use super::*; }}\n" for at in range(60)
-    )
+    line = "mod m{} {{ use super::m{}::*; use super::*; }}\n"
+    circle = "".join(line.format(at, (at * 7 + 1) % 60) for at in range(60))
     source = f"{globs}{circle}fn f() {{ g(); unknown(); m1::lost(); }}\nfn g() {{}}\n"
     case = call_cases.Case("globs", "circle", {"src/lib.rs": source}, frozenset())
 

@@ -56,8 +56,7 @@ def test_body_hash_stays_when_nothing_is_done_differently(same: str) -> None:
     """Comments, whitespace and docstrings do not count as a change."""
     original = _hash("def f(a):\n    return a + 1\n")
 
-    assert _hash(same) == original
-    assert len(original) == 32
+    assert (_hash(same), len(original)) == (original, 32)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +88,7 @@ def test_extract_reports_no_warnings_of_the_source() -> None:
         warnings.simplefilter("always")
         (function,) = extract('def f():\n    return "\\d"\n')
 
-    assert function.qualified_name == "f"
-    assert caught == []
+    assert (function.qualified_name, caught) == ("f", [])
 
 
 BEFORE = "def kept():\n    return 1\n\n\ndef edited():\n    return 1\n\n\ndef gone():\n    pass\n"
@@ -175,7 +173,5 @@ def test_signature_is_what_stands_between_the_brackets(head: str, signature: str
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters came with Python 3.12")
 def test_signature_has_type_parameters() -> None:
     """A generic function and class show what they are generic in."""
-    assert [f.signature for f in extract("def f[T](a: T) -> T: ...\nclass C[K]: ...\n")] == [
-        "f[T](a: T) -> T",
-        "C[K]",
-    ]
+    generic = extract("def f[T](a: T) -> T: ...\nclass C[K]: ...\n")
+    assert [f.signature for f in generic] == ["f[T](a: T) -> T", "C[K]"]

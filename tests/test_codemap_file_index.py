@@ -195,8 +195,7 @@ def test_a_secret_that_changes_is_no_change_of_its_function(project: Path) -> No
         file_index.scan(str(project))
         hashes += code.hashes(str(project), "a.py").values()
 
-    assert len(hashes) == 2
-    assert len(set(hashes)) == 1
+    assert (len(hashes), len(set(hashes))) == (2, 1)
 
 
 def test_projects_are_apart(project: Path, tmp_path: Path) -> None:
@@ -212,13 +211,10 @@ def test_projects_are_apart(project: Path, tmp_path: Path) -> None:
 
     assert changes(project) == []
     assert call_edges.edges(str(other)) == []
-    assert [found["project_dir"] for found in answers.callgraph(None, "a.py", limit=9)] == [
-        str(other),
-        str(project),
-    ]
-    assert [found["project_dir"] for found in answers.callgraph(str(project), "a.py", limit=9)] == [
-        str(project)
-    ]
+    found = answers.callgraph(None, "a.py", limit=9)
+    assert [each["project_dir"] for each in found] == [str(other), str(project)]
+    expected = [str(project)]
+    assert [found["project_dir"] for found in answers.callgraph(str(project), "a.py", limit=9)] == expected
 
 
 def test_calls_are_resolved_from_what_is_kept(project: Path) -> None:
@@ -232,9 +228,8 @@ def test_calls_are_resolved_from_what_is_kept(project: Path) -> None:
     assert graph.refresh(str(project), "s1")
     assert not graph.refresh(str(project), "s1")
 
-    stored = [
-        (row.caller_file, row.caller_function, row.callee_function) for row in call_edges.edges(str(project))
-    ]
+    edges = call_edges.edges(str(project))
+    stored = [(row.caller_file, row.caller_function, row.callee_function) for row in edges]
     assert stored == [("a.py", "C.m", "f"), ("b.py", "g", "f")]
     assert len(direct.edges()) == len(stored)
 
@@ -326,8 +321,7 @@ def test_hostile_files_are_kept_in_bounds(project: Path) -> None:
     graph.refresh(str(project), "s1")
 
     rows = {row.qualified_name: row for row in code.functions_in(str(project), "odd.py")}
-    assert len(rows) == 500
-    assert rows["f"].docstring == "? half"
+    assert (len(rows), rows["f"].docstring) == (500, "? half")
     assert len(rows["f"].signature) < 1_010
     assert len(rows["g"].decorators[0]) < 1_010
     assert ("line\nbreak.py", "l") in known(project)

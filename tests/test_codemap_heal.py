@@ -49,15 +49,8 @@ def resolve(folder: Path) -> None:
 def observe(folder: Path, number: int, *functions: str, file: str = "shop.py", **fields: Any) -> None:
     """Store an observation that changed functions of a file."""
     changed = [{"qualified_name": name, "kind": "function", "change_type": "modified"} for name in functions]
-    queries.save_observation(
-        observation_row(
-            f"observation{number}",
-            project_dir=str(folder),
-            files_touched=[file],
-            functions_changed=changed,
-            **fields,
-        )
-    )
+    row = observation_row(f"observation{number}", project_dir=str(folder), files_touched=[file], **fields)
+    queries.save_observation({**row, "functions_changed": changed})
 
 
 def edges(folder: Path) -> dict[tuple[str, str], models.CallEdge]:
@@ -281,9 +274,8 @@ def test_an_edit_of_two_functions_heals_through_the_consumer(shop: Path, memory:
     from support.hooks import run_hook
     from support.processes import wait_until
 
-    event = edited(
-        shop, "shop.py", "        return sum\n", "        return -sum\n\n    def back(self): self.total(1)\n"
-    )
+    back = "        return -sum\n\n    def back(self): self.total(1)\n"
+    event = edited(shop, "shop.py", "        return sum\n", back)
     consumer()
 
     run_hook("post_tool_use", event, project_dir=str(shop))

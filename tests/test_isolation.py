@@ -64,9 +64,8 @@ def test_a_source_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.usefixtures("isolated")
 def test_what_is_large_is_kept_in_a_process_of_its_own() -> None:
     """It is another than the one that reads sources; after a crash there is a new one."""
-    first, second, reader = (
-        run(os.getpid) for run in (isolation.run_large, isolation.run_large, isolation.run)
-    )
+    runs = (isolation.run_large, isolation.run_large, isolation.run)
+    first, second, reader = (run(os.getpid) for run in runs)
     with pytest.raises(isolation.EndedError, match=f"ended with -{signal.SIGKILL:d}"):
         isolation.run_large(signal.raise_signal, signal.SIGKILL)
 
@@ -105,6 +104,5 @@ def test_the_consumer_outlives_a_source_that_crashes_its_parser(
     assert process.poll() is None
     assert [row.attempts for row in models.PendingEvent.select()] == [1, 1]
     assert [row.qualified_name for row in models.FunctionMapEntry.select()] == ["f"]
-    assert [row.error for row in models.SourceFile.select() if row.error] == [
-        f"cannot be parsed: its parser ended with -{signal.SIGSEGV:d}"
-    ]
+    expected = [f"cannot be parsed: its parser ended with -{signal.SIGSEGV:d}"]
+    assert [row.error for row in models.SourceFile.select() if row.error] == expected

@@ -104,10 +104,9 @@ def test_what_an_error_hides_neither_came_nor_went() -> None:
     whole = good + "function a() {\n  x()\n}\nfunction b() {\n  y()\n}\n"
     partial = whole.replace("x()\n}", "if (x() {\n")
 
-    there, back = (
-        {(each.qualified_name, each.change_type) for each in diff(*pair, path="a.ts")}
-        for pair in ((whole, partial), (partial, whole))
-    )
+    pairs = ((whole, partial), (partial, whole))
+    found = [diff(*pair, path="a.ts") for pair in pairs]
+    there, back = ({(each.qualified_name, each.change_type) for each in changes} for changes in found)
     shorter = whole[: whole.rindex("func")]
 
     assert {name for name, what in there | back if what != "modified"} == set()
@@ -162,9 +161,8 @@ def test_sources_with_a_bom_or_windows_lines_are_as_others() -> None:
     """A byte order mark and CRLF change no name, no line and no hash."""
     source = "package a\n\n// F does.\nfunc F() {\n\ta(\n\t\t1,\n\t)\n}\n"
 
-    plain, windows, marked = (
-        languages.extract("a.go", each) for each in (source, source.replace("\n", "\r\n"), f"\ufeff{source}")
-    )
+    texts = (source, source.replace("\n", "\r\n"), f"\ufeff{source}")
+    plain, windows, marked = (languages.extract("a.go", each) for each in texts)
 
     assert plain == windows == marked
     assert plain[0].docstring == "F does."

@@ -95,9 +95,8 @@ def test_a_captured_edit_of_go_is_told_to_the_next_session(shop: Path) -> None:
     changed = layers.function_map(Past(str(shop), time.time(), list(models.Session.select())))
     (found,) = json.loads(command("history", "Store.Get", "--project", str(shop), "--json").stdout)
     assert row.title == "Store.Get in store.go: “return 1 → len(k)”"
-    assert row.functions_changed == [
-        {"qualified_name": "Store.Get", "kind": "method", "change_type": "modified"}
-    ]
+    expected = [{"qualified_name": "Store.Get", "kind": "method", "change_type": "modified"}]
+    assert row.functions_changed == expected
     assert noted() == [("store.go", "Store.Get", "modified")]
     assert found["history"][0]["observation_id"] == row.id
     assert found["signature"] == "Get(k string) int"
@@ -154,8 +153,7 @@ def test_bytes_that_are_no_text_cost_nothing_around_them(shop: Path) -> None:
 
     found = file_index.scan(str(shop))
 
-    assert known(shop)["a.go"] == ["F"]
-    assert found.errors == {}
+    assert (known(shop)["a.go"], found.errors) == (["F"], {})
 
 
 @pytest.mark.process
@@ -259,9 +257,8 @@ def test_a_project_without_its_grammar_is_told_what_to_install(
     monkeypatch.chdir(shop)
     check = next(each for each in doctor._CHECKS if each.__name__ == "_languages")
     hidden = {"Kotlin", "C#"}
-    monkeypatch.setattr(
-        type(languages.of("a.go")), "is_installed", property(lambda self: self.name not in hidden)
-    )
+    installed = property(lambda self: self.name not in hidden)
+    monkeypatch.setattr(type(languages.of("a.go")), "is_installed", installed)
 
     (missed,) = check()
     hidden.clear()
