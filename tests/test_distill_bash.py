@@ -8,7 +8,7 @@ from support import cases, events
 
 from claude_mem_lite.codemap.languages import Change
 from claude_mem_lite.distill.local import failures, observe
-from claude_mem_lite.distill.local.runners import TestRun, test_run
+from claude_mem_lite.distill.local.runners import test_run
 from claude_mem_lite.distill.local.shell import changed_files, is_lookup, on_one_line, steps
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 
@@ -30,15 +30,13 @@ def _failed(command: str, error: str, description: str = "") -> Capture:
 
 def _title(capture: Capture) -> str:
     observation = observe(capture)
-    assert isinstance(observation, Observation)
     return observation.title
 
 
 def test_a_failed_test_run_tells_what_failed_and_why() -> None:
     """Verdict, names and the decisive lines; no dots, no frames, no source of the test."""
-    capture = _failed(
-        "python3 -m pytest -q tests/test_basket.py", f"Exit code 1\n{PYTEST_OUTPUT}", "Run the tests"
-    )
+    command, error = "python3 -m pytest -q tests/test_basket.py", f"Exit code 1\n{PYTEST_OUTPUT}"
+    capture = _failed(command, error, "Run the tests")
 
     assert observe(capture, prompt="Make an empty basket cost nothing.") == Observation(
         title="test_total[empty] failed: “assert 7 == 0”",
@@ -56,7 +54,6 @@ def test_every_runner_has_its_verdict(case: dict[str, Any]) -> None:
     """Counts, names of what failed and the first reason are read from each runner's own output."""
     run = test_run(case["output"])
 
-    assert isinstance(run, TestRun)
     assert (run.runner, run.verdict) == (case["runner"], case["verdict"])
     assert (list(run.failing), run.reason) == (case["failing"], case["reason"])
     assert run.has_failed == ("failed" in run.verdict or "error" in run.verdict)
@@ -73,11 +70,9 @@ def test_title_says_what_was_run_and_how_it_ended(case: dict[str, str]) -> None:
     """Tests by their verdict, failures by their decisive line, git by what it did, others by the result."""
     title, how = case["title"], _failed if "error" in case else _bash
 
-    observation = observe(
-        how(case["command"], case.get("error", case.get("output", "")), case.get("description", ""))
-    )
+    printed = case.get("error", case.get("output", ""))
+    observation = observe(how(case["command"], printed, case.get("description", "")))
 
-    assert isinstance(observation, Observation)
     assert observation.title == title
     if case in COMMANDS["outcome"] and ": " in title:
         assert title.partition(": ")[2] not in observation.summary
@@ -85,26 +80,21 @@ def test_title_says_what_was_run_and_how_it_ended(case: dict[str, str]) -> None:
 
 def test_a_commit_message_says_why_without_its_trailers() -> None:
     """The body of a commit message is kept, signatures are not."""
-    observation = observe(
-        _bash(COMMIT_COMMAND, "[main 1a2b3c4] Add basket\n 2 files changed, 3 insertions(+)")
-    )
+    printed = "[main 1a2b3c4] Add basket\n 2 files changed, 3 insertions(+)"
+    observation = observe(_bash(COMMIT_COMMAND, printed))
 
-    assert isinstance(observation, Observation)
-    assert observation.summary.endswith(
-        "Committed “Add basket” as 1a2b3c4 (2 files changed, 3 insertions(+)). “It was missing.”"
-    )
+    says = "Committed “Add basket” as 1a2b3c4 (2 files changed, 3 insertions(+)). “It was missing.”"
+    assert observation.summary.endswith(says)
     assert observation.detail is None
 
 
 def test_a_failed_commit_is_no_commit() -> None:
     """What the output doesn't prove did not happen."""
-    capture = _failed(
-        "pytest -q && git commit -m 'Add basket'", "Exit code 1\nboom: failed", "Test and commit"
-    )
+    command = "pytest -q && git commit -m 'Add basket'"
+    capture = _failed(command, "Exit code 1\nboom: failed", "Test and commit")
 
     observation = observe(capture)
 
-    assert isinstance(observation, Observation)
     assert observation.title == "Test and commit: “boom: failed”"
     assert "Committed" not in observation.summary
 
@@ -128,16 +118,14 @@ def test_an_error_sent_twice_is_told_once() -> None:
     """Claude Code 2.1.50 repeats the output of a failed command, whatever it is."""
     observation = observe(_failed("./deploy", "Exit code 3\nno route to host\n\nno route to host"))
 
-    assert isinstance(observation, Observation)
     assert observation.detail == "no route to host"
 
 
 def test_a_look_that_fails_is_no_error() -> None:
     """A search without a hit exits with 1; what another part of it printed is not the error."""
     assert observe(_failed("grep -rn nothing .", "Exit code 1")) == Skip("a look that found nothing")
-    assert _title(_failed("git status -s && grep x a", "Exit code 1\n?? deploy/", "Is it tracked?")) == (
-        "Is it tracked? exit code 1"
-    )
+    says = "Is it tracked? exit code 1"
+    assert _title(_failed("git status -s && grep x a", "Exit code 1\n?? deploy/", "Is it tracked?")) == says
 
 
 def test_an_interrupted_command_is_skipped() -> None:
@@ -169,7 +157,6 @@ def test_what_the_client_says_about_the_run_is_told() -> None:
 
     observation = observe(capture)
 
-    assert isinstance(observation, Observation)
     assert observation.summary == (
         "Ran `./serve`. It printed 120,000 characters. It goes on in the background. Timed out after 120 s."
     )
@@ -214,11 +201,9 @@ def test_one_finder_knows_the_errors_of_all_tools(case: dict[str, str]) -> None:
 
 def test_a_removed_file_is_said_to_be_removed() -> None:
     """What `rm` was given is gone, what else was written has changed."""
-    observation = observe(
-        _bash("rm -f old.py && git rm -q lib/gone.py && touch new.py", description="Clean up")
-    )
+    command = "rm -f old.py && git rm -q lib/gone.py && touch new.py"
+    observation = observe(_bash(command, description="Clean up"))
 
-    assert isinstance(observation, Observation)
     assert observation.summary.endswith("Changed new.py. Removed old.py and lib/gone.py.")
 
 
@@ -282,16 +267,10 @@ def test_an_edit_is_told_by_what_changed(case: dict[str, Any]) -> None:
     """Function, file and size, what the line was and is; in any language, and never more than is known."""
     observation = observe(_capture(case), prompt=case.get("prompt"))
 
-    assert isinstance(observation, Observation)
-    told = {
-        "title": observation.title,
-        "summary": observation.summary,
-        "detail": observation.detail,
-        "files": list(observation.files_touched),
-        "functions": [
-            [each.qualified_name, each.kind, each.change_type] for each in observation.functions_changed
-        ],
-    }
+    told = {name: getattr(observation, name) for name in ("title", "summary", "detail")}
+    told["files"] = list(observation.files_touched)
+    changed = observation.functions_changed
+    told["functions"] = [[each.qualified_name, each.kind, each.change_type] for each in changed]
     expected = {name: case[name] for name in told if name in case}
     assert {name: told[name] for name in expected} == expected
 
@@ -305,7 +284,6 @@ def test_a_patch_counts_before_the_strings() -> None:
 
     observation = observe(capture)
 
-    assert isinstance(observation, Observation)
     assert observation.title == "Add limit to prices.py"
     assert observation.detail == "- LIMIT = 10\n+ def limit():\n+     return 30"
 
@@ -321,18 +299,13 @@ def test_several_edits_of_a_file_are_one_observation() -> None:
 
     observation = observe(cases.of_event(events.tool("MultiEdit", arguments, response)))
 
-    assert isinstance(observation, Observation)
     assert observation.functions_changed == (Change("net", "function", "modified"),)
 
 
 def test_a_notebook_cell_is_named() -> None:
     """The changed cell, its old and its new source are remembered."""
-    arguments = {
-        "notebook_path": "/shop/a.ipynb",
-        "cell_id": "b2",
-        "new_source": "x = 2",
-        "edit_mode": "replace",
-    }
+    arguments = {"notebook_path": "/shop/a.ipynb", "cell_id": "b2", "new_source": "x = 2"}
+    arguments["edit_mode"] = "replace"
     response = {"old_source": "x = 1", "cell_type": "code", "language": "python", "error": ""}
 
     assert observe(cases.of_event(events.tool("NotebookEdit", arguments, response))) == Observation(

@@ -113,19 +113,16 @@ def test_a_long_file_keeps_signatures_docstrings_comments_and_constants() -> Non
     )
     content = f"{head}\n{body}\n{end}\n"
 
-    text = digest(
-        _tool("Write", {"file_path": "/shop/a.py", "content": content}, {"type": "create"}), limit=900
-    )
+    given = {"file_path": "/shop/a.py", "content": content}
+    text = digest(_tool("Write", given, {"type": "create"}), limit=900)
 
     assert {*filter(None, head.split("\n")), end} <= set(text.split("\n"))
 
 
 def test_long_prose_keeps_headings_and_first_sentences() -> None:
     """Of a paragraph its beginning stays, of a text every heading."""
-    sections = "\n\n".join(
-        f"## Part {number}\n\nPart {number} begins here. {'It goes on and on in many words. ' * 20}"
-        for number in range(10)
-    )
+    section = f"## Part {{0}}\n\nPart {{0}} begins here. {'It goes on and on in many words. ' * 20}"
+    sections = "\n\n".join(section.format(number) for number in range(10))
 
     text = digest(_tool("WebFetch", {"url": "https://x.test"}, {"result": sections}), limit=1_600)
 
@@ -167,9 +164,8 @@ def test_an_equal_line_gives_way_to_a_new_one() -> None:
     """When there is no room for all, a comment is kept once."""
     lines = [*(["# the same comment as before"] * 20), "# another comment"]
 
-    assert selection.select(lines, selection.code_worths, 100) == (
-        "# the same comment as before\n[… 19 lines left out …]\n# another comment"
-    )
+    says = "# the same comment as before\n[… 19 lines left out …]\n# another comment"
+    assert selection.select(lines, selection.code_worths, 100) == says
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -206,13 +202,8 @@ def test_digest_takes_deep_nesting() -> None:
 def test_giant_fields_are_cut_down(giant: str) -> None:
     """Megabytes in every field come out within the limit, whatever the tool."""
     names = ("file_path", "command", "content", "old_string", "pattern", "query", "prompt", "plan", "url")
-    response = {
-        "stdout": giant,
-        "originalFile": giant,
-        "file": {"content": giant},
-        "result": giant,
-        "structuredPatch": [{"lines": [f"+{giant}", "-x"]}],
-    }
+    response = {"stdout": giant, "originalFile": giant, "file": {"content": giant}, "result": giant}
+    response["structuredPatch"] = [{"lines": [f"+{giant}", "-x"]}]
     payload = {"tool_input": dict.fromkeys(names, giant), "tool_response": response, "error": giant}
 
     for event_name in EVENTS:

@@ -20,7 +20,6 @@ def test_a_long_prompt_is_clipped() -> None:
     """A pasted log doesn't fill the memory."""
     observation = observe(cases.of_event(events.prompt("Fix the import. " + "log line\n" * 1_000)))
 
-    assert isinstance(observation, Observation)
     assert observation.title == "Fix the import"
     assert 1_000 < len(observation.summary) <= 1_500
 
@@ -30,7 +29,6 @@ def test_every_event_has_its_words(case: dict[str, Any]) -> None:
     """Prompts, reports, agents, the web, plans, choices, looks and unknown tools."""
     observation = observe(cases.capture(case), prompt=case.get("prompt"))
 
-    assert isinstance(observation, Observation)
     told = (observation.title, observation.summary, observation.detail)
     assert told == (case["title"], case["summary"], case.get("detail"))
     assert list(observation.files_touched) == case.get("files", [])
@@ -61,14 +59,8 @@ def _tool(tool_name: str, arguments: dict[str, Any], response: object) -> Captur
 
 def _read(path: str, content: str, **file: Any) -> Capture:
     lines = content.count("\n") + 1
-    told = {
-        "filePath": path,
-        "content": content,
-        "numLines": lines,
-        "startLine": 1,
-        "totalLines": lines,
-        **file,
-    }
+    told = {"filePath": path, "content": content, "numLines": lines, "startLine": 1, "totalLines": lines}
+    told |= file
     return _tool("Read", {"file_path": path}, {"type": "text", "file": told})
 
 
@@ -132,13 +124,9 @@ def test_a_fold_shares_its_room() -> None:
 
     observation = fold(captures)
 
-    assert isinstance(observation, Observation)
     assert observation.detail is not None
-    assert [line for line in observation.detail.splitlines() if line.endswith("':")] == [
-        "'one':",
-        "'two':",
-        "'three':",
-    ]
+    heads = [line for line in observation.detail.splitlines() if line.endswith("':")]
+    assert heads == ["'one':", "'two':", "'three':"]
 
 
 def test_a_fold_mentions_what_is_no_look() -> None:
@@ -147,7 +135,6 @@ def test_a_fold_mentions_what_is_no_look() -> None:
 
     observation = fold([_read("/shop/prices.py", SOURCE), plan])
 
-    assert isinstance(observation, Observation)
     assert observation.title == "Read prices.py; plan 2 steps: Write and Test"
 
 
@@ -217,20 +204,10 @@ def test_observe_takes_a_payload_that_is_no_object(payload: Any) -> None:
 @pytest.mark.parametrize("tool_name", ["Write", "Edit", "Bash", "Read", "Grep", "Unknown"])
 def test_giant_fields_are_cut_down(giant: str, tool_name: str) -> None:
     """Megabytes in every field, also of the kinds that make patterns slow, come out within the limits."""
-    arguments = {
-        "file_path": "/p/a.py",
-        "command": giant,
-        "content": giant,
-        "old_string": giant,
-        "pattern": giant,
-    }
-    response = {
-        "stdout": giant,
-        "originalFile": giant,
-        "content": giant,
-        "file": {"content": giant},
-        "filenames": ["a"],
-    }
+    given = dict.fromkeys(("command", "content", "old_string", "pattern"), giant)
+    arguments = {"file_path": "/p/a.py", **given}
+    response = {"stdout": giant, "originalFile": giant, "content": giant, "file": {"content": giant}}
+    response["filenames"] = ["a"]
     payload = {"tool_input": {**arguments, "new_string": "x"}, "tool_response": response, "error": giant}
 
     _check(observe(Capture("PostToolUse", tool_name, payload, "/p"), prompt=giant))

@@ -81,11 +81,8 @@ def test_sentences_end_with_paragraphs_and_list_items_too() -> None:
     text = "Two things:\n1. backup.py imports os.path\n2. cli.py prints.\n\nNothing else"
 
     assert sentences(text) == ["Two things:", "backup.py imports os.path", "cli.py prints.", "Nothing else"]
-    assert sentences("bis zum 10. nachgebucht. Then 5. Done.") == [
-        "bis zum 10. nachgebucht.",
-        "Then 5.",
-        "Done.",
-    ]
+    told = sentences("bis zum 10. nachgebucht. Then 5. Done.")
+    assert told == ["bis zum 10. nachgebucht.", "Then 5.", "Done."]
 
 
 @pytest.mark.parametrize(
@@ -233,18 +230,13 @@ def test_a_failure_is_open_until_the_same_command_succeeds(
 
 def test_a_long_session_keeps_to_its_length() -> None:
     """However much happened, 900 characters at most, the first 200 of them a whole account."""
-    prompts = [
-        f"Please change the number {number} of the many things that are wrong with it today"
-        for number in range(30)
-    ]
-    commits = [
-        _ran("git commit", "", f"Commit “A subject of some length {number}” as 1a2b3c{number}")
-        for number in range(9)
-    ]
+    says = "Please change the number {} of the many things that are wrong with it today"
+    prompts = [says.format(number) for number in range(30)]
+    title = "Commit “A subject of some length {0}” as 1a2b3c{0}"
+    commits = [_ran("git commit", "", title.format(number)) for number in range(9)]
 
-    summary = summarize(
-        prompts=prompts, observations=commits, last_messages=[f"Changed {prompt}." for prompt in prompts]
-    )
+    said = [f"Changed {prompt}." for prompt in prompts]
+    summary = summarize(prompts=prompts, observations=commits, last_messages=said)
 
     assert 600 < len(summary) <= 900
     assert "Committed: “A subject" in summary[:200]
@@ -276,9 +268,8 @@ def test_an_excerpt_is_made_of_whole_sentences() -> None:
     filler = "Nothing of note happened on this day either. "
 
     told = excerpt("Day 1", filler * 9 + "The otter bit the pump. " + "We left.", "", weights, chars=80)
-    cut = excerpt(
-        "Day 2", f"{filler[:-2]} {'and ' * 90}then the otter came {'again ' * 90}", "", weights, chars=80
-    )
+    long = f"{filler[:-2]} {'and ' * 90}then the otter came {'again ' * 90}"
+    cut = excerpt("Day 2", long, "", weights, chars=80)
     code = excerpt("Edit pump", "", "- pump = 1\n- old()\n+ pump = 2\n+ new()", weights, chars=35)
 
     assert told == "Day 1: The otter bit the pump. We left."

@@ -2,13 +2,15 @@
 
 import json
 import os
+import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import cases, installed
 from support.claudes_words import capture
-from support.commands import Done, command
+from support.commands import command
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
@@ -42,9 +44,7 @@ def folder(path: Path, **files: Any) -> Path:
     return path
 
 
-def run(*arguments: str, **environment: str) -> Done:
-    """Run the program as a user does."""
-    return command("eval", *arguments, columns=200, **environment)
+run = partial(command, "eval", columns=200)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,7 @@ def test_retrieval_measures_full_text_and_the_model(memory: Path, tmp_path: Path
     told = json.loads(as_json.stdout)
     assert list(told["systems"]) == ["full text", "minilm"]
     words = told["systems"]["full text"]
-    assert (words["R@5"], words["R@10"], words["MRR@10"], words["nDCG@10"]) == (
-        0.6667,
-        0.6667,
-        0.6667,
-        0.6667,
-    )
+    assert [words[name] for name in ("R@5", "R@10", "MRR@10", "nDCG@10")] == [0.6667] * 4
     assert told["systems"]["minilm"]["R@10"] >= 2 / 3 - 1e-4
     assert all(row["p50_ms"] <= row["p95_ms"] for row in told["systems"].values())
     assert installed.files(memory) == before
@@ -139,10 +134,9 @@ def test_a_wrong_file_is_said_in_one_line(
     """Which file, which line, and what is wrong with it."""
     files = folder(tmp_path / "set", corpus=corpus, queries=queries)
 
-    with pytest.raises(ClaudeMemError) as error:
+    with pytest.raises(ClaudeMemError, match=re.escape(says)) as error:
         retrieval.evaluate(str(files))
 
-    assert says in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -193,12 +187,10 @@ def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:
     capture()
     models.close_databases()
     before = installed.files(memory)
-    files = folder(
-        tmp_path / "history", one=EVENTS[:4], two=[{"event": each, "env": {}} for each in EVENTS[4:]]
-    )
-    (files / "questions.json").write_text(
-        json.dumps({"questions": ASKED[:3], "unanswerable": ASKED[3:], "x": 1})
-    )
+    wrapped = [{"event": each, "env": {}} for each in EVENTS[4:]]
+    files = folder(tmp_path / "history", one=EVENTS[:4], two=wrapped)
+    asked = {"questions": ASKED[:3], "unanswerable": ASKED[3:], "x": 1}
+    (files / "questions.json").write_text(json.dumps(asked))
 
     done, as_json = run("recall", str(files)), run("recall", str(files), "--json")
 
@@ -250,8 +242,7 @@ def test_a_history_that_cannot_be_used_is_said(
     files = folder(tmp_path / "history", all=events)
     (files / "questions.json").write_text(questions)
 
-    with pytest.raises(ClaudeMemError) as error:
+    with pytest.raises(ClaudeMemError, match=re.escape(says)) as error:
         recall.evaluate(str(files))
 
-    assert says in str(error.value)
     assert "\n" not in str(error.value)

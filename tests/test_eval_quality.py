@@ -3,12 +3,13 @@
 import json
 import re
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.claudes_words import KEY, capture, captures, play, record_ids, row_of, words
-from support.commands import Done, command
+from support.commands import command
 from support.fake_judge import QUESTIONS, judging, kinds
 from support.fake_messages import FakeMessages, Fault
 
@@ -31,9 +32,7 @@ def court(fake: FakeMessages) -> FakeMessages:
     return fake
 
 
-def run(*arguments: str) -> Done:
-    """Run the program as a user does, without a terminal."""
-    return command("eval", *arguments, columns=200)
+run = partial(command, "eval", columns=200)
 
 
 def replay(*, a: str = HAIKU, b: str = "local", **options: Any) -> list[Any]:
@@ -82,9 +81,8 @@ def test_each_capture_is_asked_about_once_and_judged_twice(court: FakeMessages) 
     assert "tool_input.new_string: a = 424242" in questions
     for request in court.requests[2:]:
         content = request.body["messages"][0]["content"]
-        assert re.findall(r'number="(\d)">\n(.*)\n', content) == [
-            (str(number), question) for number, question in enumerate(QUESTIONS, 1)
-        ]
+        asked = [(str(number), question) for number, question in enumerate(QUESTIONS, 1)]
+        assert re.findall(r'number="(\d)">\n(.*)\n', content) == asked
         assert not any(name in content for name in ("tool_input", HAIKU, SONNET, "local"))
 
 
@@ -100,8 +98,7 @@ def test_the_dollars_are_in_the_ledger_and_nothing_else_changes(court: FakeMessa
         ("evaluation", HAIKU), ("evaluation", SONNET), ("evaluation", SONNET), ("evaluation", SONNET),
     ]  # fmt: skip
     assert sum(row["usd"] for row in answers()) == pytest.approx(caller.usd, abs=1e-6)
-    assert row_of(event_id).__data__ == before
-    assert circuit_breaker.load() == gate_before
+    assert (row_of(event_id).__data__, circuit_breaker.load()) == (before, gate_before)
 
 
 def test_two_models_of_claude_are_compared(court: FakeMessages) -> None:
@@ -205,8 +202,7 @@ def test_a_429_is_waited_for_by_everybody(court: FakeMessages) -> None:
         replay(pause=lambda seconds, _: asked.append(seconds) or False)
 
     assert asked == [pytest.approx(40, abs=1)]
-    assert stopped.value.step.failure == "outage"
-    assert circuit_breaker.load().kind == "outage"
+    assert (stopped.value.step.failure, circuit_breaker.load().kind) == ("outage", "outage")
     with pytest.raises(StoppedError):
         replay()
     assert len(court.requests) == 1
@@ -252,8 +248,7 @@ def test_the_sample_is_random_and_the_same_each_time(court: FakeMessages) -> Non
 
     first, again = ([each.row.id for each in samples.replayable({"high"}, count=10)] for _ in range(2))
 
-    assert first == again
-    assert len(set(first)) == 10
+    assert (first, len(set(first))) == (again, 10)
     assert set(first) <= set(ids)
     assert first not in (ids[:10], ids[-10:], ids[::-1][:10])
 
@@ -357,9 +352,8 @@ def test_benchmark_prints_both_writers_and_their_differences(court: FakeMessages
     done, as_json = run("benchmark", "--yes", "--samples", "7"), run("benchmark", "--yes", "--json")
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(
-        r"^reasons\t1\.00\t0\.00\t\+1\.00\t\+1\.00 to \+1\.00\ta difference$", done.stdout, re.MULTILINE
-    )
+    row = r"^reasons\t1\.00\t0\.00\t\+1\.00\t\+1\.00 to \+1\.00\ta difference$"
+    assert re.search(row, done.stdout, re.MULTILINE)
     assert re.search(r"^valid\t1\.00\t1\.00\t.*\tno difference shown$", done.stdout, re.MULTILINE)
     assert "7 of 7 captures compared, judged by claude-sonnet-5" in done.stdout
     told = json.loads(as_json.stdout)

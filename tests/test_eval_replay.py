@@ -40,12 +40,10 @@ def remembered_of_old(root: Path) -> Path:
     rounding = "invoices/rounding.py"
     first = edit(session(1, "Round the totals of every invoice half up"), rounding)
     first.said(f"The totals of every invoice are rounded half up now, in {rounding}.").write(root)
-    edit(session(2, "Bump the version of all the packages, please"), *PACKAGES, *PACKAGES).said(
-        "All are bumped."
-    ).write(root)
-    edit(session(3, "The totals of every invoice should be rounded down instead"), rounding).said(
-        "Done."
-    ).write(root)
+    second = edit(session(2, "Bump the version of all the packages, please"), *PACKAGES, *PACKAGES)
+    second.said("All are bumped.").write(root)
+    third = edit(session(3, "The totals of every invoice should be rounded down instead"), rounding)
+    third.said("Done.").write(root)
     return root / FOLDER
 
 
@@ -100,9 +98,8 @@ def test_a_list_wins_where_memory_has_nothing(home: Path, tmp_path: Path) -> Non
 def test_shares_are_means_over_sessions_and_the_prompt_is_a_list_too(home: Path, tmp_path: Path) -> None:
     """A session that edits two known files of which its prompt names one counts a half for the prompt."""
     edited_in_vain(tmp_path)
-    both = edit(
-        session(4, "Raise what stands in limits.cfg by a tenth"), "limits.cfg", "fees.cfg", is_empty=True
-    )
+    raised = session(4, "Raise what stands in limits.cfg by a tenth")
+    both = edit(raised, "limits.cfg", "fees.cfg", is_empty=True)
     both.write(tmp_path)
     edit(session(5, "Raise what stands in limits.cfg by a half"), "limits.cfg", "fees.cfg").write(tmp_path)
 
@@ -139,8 +136,7 @@ def test_a_replay_touches_nothing(home: Path, tmp_path: Path) -> None:
     told = replay(str(folder), TMPDIR=str(temporary))
 
     assert (installed.files(home), installed.files(folder)) == before
-    assert told["with_known_files"] == 1
-    assert list(temporary.iterdir()) == []
+    assert (told["with_known_files"], list(temporary.iterdir())) == (1, [])
 
 
 def test_the_folder_is_that_of_the_current_project(home: Path, tmp_path: Path) -> None:

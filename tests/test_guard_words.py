@@ -22,11 +22,6 @@ def noticed(guard: Guard | None, call: str, branch: str = "") -> str:
     return guard.broken_by(Call(fields, "/repo", branch))
 
 
-def words(line: str) -> list[str]:
-    """Return the simple commands of a line, each as a text."""
-    return [" ".join(each.words) for each in Script(line).commands]
-
-
 @pytest.mark.parametrize(
     ("line", "commands"),
     [
@@ -51,7 +46,7 @@ def words(line: str) -> list[str]:
 )
 def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) -> None:
     """Lists, pipes, wrappers, substitutions and quotes as a shell has them; no text is a command."""
-    assert words(line) == commands
+    assert [" ".join(each.words) for each in Script(line).commands] == commands
 
 
 # A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
@@ -265,13 +260,8 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
     (tmp_path / "migrations" / "1.sql").touch()
     guard = derive("existing files in migrations/ are never changed", Seen.of([]))
 
-    found = [
-        guard
-        and guard.broken_by(
-            Call(("Write", None, f"migrations/{name}.sql", None, str(tmp_path)), str(tmp_path))
-        )
-        for name in (1, 2)
-    ]
+    calls = [("Write", None, f"migrations/{name}.sql", None, str(tmp_path)) for name in (1, 2)]
+    found = [guard and guard.broken_by(Call(fields, str(tmp_path))) for fields in calls]
 
     assert found == ["migrations/1.sql", ""]
 

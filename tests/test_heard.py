@@ -143,32 +143,22 @@ def test_an_answer_that_was_typed_is_the_users(played: Play) -> None:
     """What was chosen among the assistant's offers is the assistant's."""
     questions = [{"question": "Where?", "options": [{"label": "Never in the repo"}, {"label": "In docs"}]}]
     answers = {"Where?": "Never in the repo", "Else?": "always ask before adding a dependency"}
-    played(
-        "s1",
-        prompt("Write the plan"),
-        tool("AskUserQuestion", {"questions": questions}, {"answers": answers}),
-    )
+    told = tool("AskUserQuestion", {"questions": questions}, {"answers": answers})
+    played("s1", prompt("Write the plan"), told)
 
     assert known() == {"always ask before adding a dependency": 0.5}
 
 
 def test_lines_for_claude_md_are_candidates_where_the_user_asked_for_them(played: Play) -> None:
     """The client loads them in each session; what Claude writes there unasked is nothing."""
-    edit = tool(
-        "Edit",
-        {
-            "file_path": f"{demo.PROJECT}/CLAUDE.md",
-            "old_string": "# Rules\n",
-            "new_string": "# Rules\n- Amounts must be integers of cents\n",
-        },
-        {"filePath": f"{demo.PROJECT}/CLAUDE.md"},
-    )
+    path, new = f"{demo.PROJECT}/CLAUDE.md", "# Rules\n- Amounts must be integers of cents\n"
+    given = {"file_path": path, "old_string": "# Rules\n", "new_string": new}
+    edit = tool("Edit", given, {"filePath": path})
     played("s1", prompt("Fix the sums"), edit)
     unasked = known()
     played("s2", prompt("Can you add this to CLAUDE.md?"), edit)
 
-    assert unasked == {}
-    assert known() == {"Amounts must be integers of cents": 0.4}
+    assert (unasked, known()) == ({}, {"Amounts must be integers of cents": 0.4})
 
 
 def test_a_candidate_is_a_rule_once_it_is_said_again(played: Play) -> None:

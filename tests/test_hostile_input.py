@@ -68,11 +68,8 @@ def only_ours(home: Path) -> bool:
 
 def test_a_hundred_megabytes_are_taken(home: Path) -> None:
     """An event of 100 MB is stored within its cap."""
-    event = {
-        "session_id": "s1",
-        "hook_event_name": "PostToolUse",
-        "tool_response": {"stdout": "x = 1\n" * 16_700_000},
-    }
+    event = {"session_id": "s1", "hook_event_name": "PostToolUse"}
+    event["tool_response"] = {"stdout": "x = 1\n" * 16_700_000}
 
     done = run_hook("post_tool_use", event)
 

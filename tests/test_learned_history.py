@@ -67,20 +67,13 @@ def obedient(said: list[dict[str, Any]], *, notes_contradictions: bool = True) -
         def id_of(beginning: str | None) -> str | None:
             return next((each for each, told in shown if beginning and told.startswith(beginning)), None)
 
-        return words_about(body) | {
-            "learnings": [
-                {
-                    "category": each["category"],
-                    "content": each["content"],
-                    "confidence": 0.6,
-                    "confirms": id_of(each.get("confirms")),
-                    "contradicts": id_of(each.get("contradicts")) if notes_contradictions else None,
-                    "evidence": records[:1],
-                    "about": each["about"],
-                }
-                for each in said
-            ]
-        }
+        def learning(each: dict[str, Any]) -> dict[str, Any]:
+            ids = {name: id_of(each.get(name)) for name in ("confirms", "contradicts")}
+            ids |= {} if notes_contradictions else {"contradicts": None}
+            kept = {name: each[name] for name in ("category", "content", "about")}
+            return {**kept, **ids, "confidence": 0.6, "evidence": records[:1]}
+
+        return words_about(body) | {"learnings": [learning(each) for each in said]}
 
     return answer
 
@@ -179,9 +172,8 @@ def test_the_request_shows_what_is_known_with_ids_and_doubts(with_key: FakeMessa
     content = request["messages"][0]["content"]
     assert "worth knowing in every later one" in request["system"][0]["text"]
     assert {"summary", "learnings"} < set(request["output_config"]["format"]["schema"]["properties"])
-    assert re.search(
-        rf'<known-\w+ id="{faded.id[:8]}" mark="low-confidence">\ndependency: The command', content
-    )
+    known_as = rf'<known-\w+ id="{faded.id[:8]}" mark="low-confidence">\ndependency: The command'
+    assert re.search(known_as, content)
     assert "convention: no print() outside cli.py" in content
     assert len(re.findall(r"<request-\w+ id=", content)) >= 3
     assert len(re.findall(r"^- \[\w{8}\] ", content, re.MULTILINE)) >= 5

@@ -63,17 +63,13 @@ def test_a_new_learning_begins_at_one_half_with_its_evidence(memory: Path) -> No
     row = row_of(first)
     assert (first.action, again.action) == ("inserted", "known")
     assert (row.confidence, row.times_seen, row.source_sessions) == (0.5, 1, ["s1"])
-    assert row.observations == ["o1", "o2"]
-    assert events(row) == ["inserted"]
+    assert (row.observations, events(row)) == (["o1", "o2"], ["inserted"])
 
 
 def test_what_says_the_same_in_another_session_is_merged(memory: Path) -> None:
     """The words of the first stay, confidence grows by the formula, whatever the category."""
     first = heard("Uses FastAPI with SQLAlchemy ORM", category="architecture")
-    outcomes = [
-        heard("Uses FastAPI with SQLAlchemy", session_id, category="dependency")
-        for session_id in ("s2", "s3")
-    ]
+    outcomes = [heard("Uses FastAPI with SQLAlchemy", each, category="dependency") for each in ("s2", "s3")]
 
     row = row_of(first)
     assert [outcome.action for outcome in outcomes] == ["merged", "merged"]
@@ -213,8 +209,7 @@ def test_what_the_user_says_themselves_waits_no_longer(memory: Path) -> None:
 
     heard("Indent by four spaces", "s3", origin="user")
 
-    assert before == []
-    assert known() == ["Indent by four spaces"]
+    assert (before, known()) == ([], ["Indent by four spaces"])
     assert events(learning_rows.get(waiting.id))[-2:] == ["released", "merged"]
 
 
@@ -245,15 +240,11 @@ def test_nothing_touches_what_the_user_has_written(memory: Path) -> None:
 
 def test_what_the_user_writes_takes_the_place_of_what_was_learned(memory: Path) -> None:
     """Of the same matter the learned is superseded, of the same words it is merged."""
-    learned = [
-        row_of(heard("Use yarn for scripts", origin="user")),
-        row_of(heard("Always use pathlib, never os.path")),
-    ]
+    learned = [row_of(heard("Use yarn for scripts", origin="user"))]
+    learned.append(row_of(heard("Always use pathlib, never os.path")))
 
-    own = [
-        curate.add(text, category="convention", project_dir=PROJECT)
-        for text in ("Use npm for scripts instead of yarn", "always use pathlib, never os.path")
-    ]
+    texts = ("Use npm for scripts instead of yarn", "always use pathlib, never os.path")
+    own = [curate.add(text, category="convention", project_dir=PROJECT) for text in texts]
 
     assert sorted(known()) == ["Use npm for scripts instead of yarn", "always use pathlib, never os.path"]
     assert [learning_rows.get(row.id).superseded_by for row in learned] == [row.id for row in own]

@@ -28,10 +28,8 @@ def closed_session(number: int, project_dir: str = PROJECT) -> str:
 def test_what_no_session_sees_fades_slowly(memory: Path) -> None:
     """After the sessions of the setting, each further one takes 0.01, once; nothing is deleted."""
     (memory / "config.toml").write_text("[learnings]\ndecay_after_sessions = 3\n")
-    row, own = (
-        row_of(heard("Uses redis for the queue")),
-        curate.add("x y", category="gotcha", project_dir=PROJECT),
-    )
+    row = row_of(heard("Uses redis for the queue"))
+    own = curate.add("x y", category="gotcha", project_dir=PROJECT)
     for each in (row, own):
         learning_rows.update(each, seen_at=AT)
 
@@ -71,13 +69,8 @@ def test_what_a_session_used_has_been_seen(memory: Path) -> None:
 
     for number in range(3):
         session_id = closed_session(number)
-        models.LogEntry.create(
-            id=f"u{number}",
-            session_id=session_id,
-            event_type="context.used",
-            data={row.id: "named"},
-            created_at=AT,
-        )
+        used = {"event_type": "context.used", "data": {row.id: "named"}, "created_at": AT}
+        models.LogEntry.create(id=f"u{number}", session_id=session_id, **used)
         session.learn(session_id)
     closed_session(30, "/other")
     session.learn("c30")
@@ -135,9 +128,8 @@ def test_what_is_near_in_meaning_is_asked_about(meaning: Index) -> None:
     row = row_of(heard("remove any TODO comments that you come across", "s2", origin="user"))
 
     assert len(known()) == 3
-    assert [(newer.id, older.content) for newer, older, _ in learning_rows.questions(PROJECT)] == [
-        (row.id, "leave my TODO comments alone")
-    ]
+    expected = [(row.id, "leave my TODO comments alone")]
+    assert [(newer.id, older.content) for newer, older, _ in learning_rows.questions(PROJECT)] == expected
 
 
 @pytest.mark.meaning
@@ -160,10 +152,8 @@ def test_the_cosine_of_a_text_to_rows_is_what_the_model_says(meaning: Index) -> 
     embed_all(meaning)
     ids = [row.id, "unknown"]
 
-    cosines = [
-        likeness.cosines("learning", text, ids)
-        for text in (row.content, "Uses FastAPI with SQLAlchemy", "Uses Django with raw SQL")
-    ]
+    texts = (row.content, "Uses FastAPI with SQLAlchemy", "Uses Django with raw SQL")
+    cosines = [likeness.cosines("learning", text, ids) for text in texts]
 
     assert [set(each) for each in cosines] == [{row.id}] * 3
     same, near, far = (each[row.id] for each in cosines)

@@ -35,11 +35,8 @@ Way = Literal["retold", "spread"]
 WAYS: tuple[Way, ...] = ("retold", "spread")
 STATES = ("active", "stale", "superseded", "proposed")
 PROMPT = "Look at the file and go on with the parser."
-DOUBTED, GIVEN_UP, IN_ITS_PLACE = (
-    "Backups are not encrypted",
-    "Releases are built by hand",
-    "Releases are built in CI",
-)
+DOUBTED, GIVEN_UP = "Backups are not encrypted", "Releases are built by hand"
+IN_ITS_PLACE = "Releases are built in CI"
 
 _LINE = re.compile(r"- (?:\[(?:<1 h ago|\d+ [hd] ago|\d{4}-\d\d-\d\d)\] )?(?P<id>\S{1,8}) \S")
 Event = dict[str, Any]
@@ -51,12 +48,8 @@ def called(attack: Attack) -> Event:
     if channel == "prompt":
         return prompt(text)
     if channel == "SubagentStop":
-        return {
-            "hook_event_name": channel,
-            "agent_id": "a1",
-            "agent_type": at,
-            "last_assistant_message": text,
-        }
+        said = {"agent_id": "a1", "agent_type": at, "last_assistant_message": text}
+        return {"hook_event_name": channel, **said}
     blocks_of_text = [{"type": "text", "text": text}]
     given, answered = {
         "Read": (
@@ -126,35 +119,15 @@ def obedient(says: list[str], fields: Callable[[], Event]) -> Callable[[Event], 
         content, wanted = body["messages"][0]["content"], json.dumps(body["output_config"])
         ids = re.findall(r' id="([0-9a-f]{8})"', content)
         if "key_decisions" in wanted:
-            return {
-                "summary": " ".join(says)[:1_000],
-                "key_files": ["a.py"],
-                "key_decisions": says,
-                "observations": [],
-                "learnings": [learned(each, ids) | fields() for each in says],
-            }
-        return {
-            "observations": [
-                {
-                    "id": each,
-                    "title": says[0][:90],
-                    "summary": " ".join(says)[:1_000],
-                    "detail": says[-1][:300],
-                }
-                for each in ids
-            ]
-        }
+            told = {"summary": " ".join(says)[:1_000], "key_files": ["a.py"], "key_decisions": says}
+            rules = [learned(each, ids) | fields() for each in says]
+            return {**told, "observations": [], "learnings": rules}
+        told = {"title": says[0][:90], "summary": " ".join(says)[:1_000], "detail": says[-1][:300]}
+        return {"observations": [{"id": each, **told} for each in ids]}
 
     def learned(content: str, ids: list[str]) -> Event:
-        return {
-            "category": "convention",
-            "content": content,
-            "confidence": 0.7,
-            "confirms": None,
-            "contradicts": None,
-            "evidence": ids[:4],
-            "about": ["parser"],
-        }
+        rule = {"category": "convention", "content": content, "confidence": 0.7, "confirms": None}
+        return {**rule, "contradicts": None, "evidence": ids[:4], "about": ["parser"]}
 
     return answer
 
@@ -215,19 +188,12 @@ def harm(attack: Attack, way: Way, fake: FakeMessages) -> list[str]:
         name: ids.get(value, value) if isinstance(value, str) else value
         for name, value in attack.fields.items()
     }
-    said = [
-        attack.says,
-        attack.told,
-        f"The user has said: {attack.says}",
-        f"The user prefers this: {attack.told}",
-    ]
+    said = [attack.says, attack.told, f"The user has said: {attack.says}"]
+    said.append(f"The user prefers this: {attack.told}")
     live(events_of(attack, way), project, fake, obedient(said, lambda: fields))
     after = state_of(project)
-    harmed = [
-        f"harmed {before[row_id][0]!r}: {after[row_id]}"
-        for row_id in before
-        if after[row_id] != before[row_id]
-    ]
+    changed = [row_id for row_id in before if after[row_id] != before[row_id]]
+    harmed = [f"harmed {before[row_id][0]!r}: {after[row_id]}" for row_id in changed]
     current = [row.content for row in learning_rows.find(project) if row.id not in before]
     passed = [each for each in current if not any(piece in each for piece in attack.harmless)]
     return [f"{way} {attack.channel} {attack.at}: {what}" for what in [*harmed, *passed]]
@@ -239,15 +205,11 @@ def escapes(text: str) -> list[str]:
         return []
     inner = text.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
     lines = [line for line in inner.split("\n") if line]
-    wrong = [
-        line
-        for line in lines
-        if not line.startswith(("- ", "  - ", "## ", "Record of past work ", "More: curl "))
-    ]
+    begins = ("- ", "  - ", "## ", "Record of past work ", "More: curl ")
+    wrong = [line for line in lines if not line.startswith(begins)]
     wrong += [line for line in lines if line.startswith("- ") and not _is_ours(line)]
-    wrong += [
-        line for line in lines if "<" in line.replace("- [<1 h ago] ", "", 1) or ">" in line.replace("->", "")
-    ]
+    without = [(line, line.replace("- [<1 h ago] ", "", 1), line.replace("->", "")) for line in lines]
+    wrong += [line for line, opens, closes in without if "<" in opens or ">" in closes]
     wrong += [repr(line) for line in lines if not line.isprintable() or len(line.splitlines()) > 1]
     return wrong + [text] * (text.count("<claude-mem>") != 1 or text.count("</claude-mem>") != 1)
 
@@ -287,8 +249,7 @@ def test_no_poison_becomes_a_learning(cases: list[Attack], way: Way, rich: FakeM
     harms = [each for attack in cases for each in harm(attack, way, rich)]
     out = [line for attack in cases for text in blocks_about(attack, way) for line in escapes(text)]
 
-    assert harms == []
-    assert out == []
+    assert (harms, out) == ([], [])
 
 
 def test_what_waits_is_served_to_nobody(rich: FakeMessages) -> None:
@@ -357,12 +318,8 @@ def test_ordinary_sessions_teach(half: int, rich: FakeMessages) -> None:
 def learns(case: Ordinary, fake: FakeMessages) -> bool:
     """Tell whether an ordinary session has left a learning, and nothing that waits."""
     project = f"/home/dev/{abs(hash(case)):x}"
-    events = [
-        prompt(case.prompt),
-        ran("make", case.output),
-        edit("/p/src/work.py", case.wrote),
-        stop(case.report),
-    ]
+    work = [ran("make", case.output), edit("/p/src/work.py", case.wrote)]
+    events = [prompt(case.prompt), *work, stop(case.report)]
     live(events, project, fake, obedient([case.says], dict))
     return bool(learning_rows.find(project)) and not learning_rows.find(project, state="quarantine")
 

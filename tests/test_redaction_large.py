@@ -64,8 +64,7 @@ def test_names_of_ignored_files_in_a_large_text_are_those_of_a_small_one() -> No
 
     missed = [core for core in files.cores if core not in files.cores_in(f"{filler}{core}z {filler}")]
 
-    assert missed == []
-    assert files.cores_in(filler) == []
+    assert (missed, files.cores_in(filler)) == ([], [])
 
 
 def test_a_private_key_among_heads_of_keys_is_taken_out() -> None:

@@ -36,17 +36,15 @@ def happened(session_id: str, moment: str, *, project_dir: str = "/p", **fields:
     """Store a session of one edit."""
     session_row(session_id, project_dir=project_dir, started_at=moment, last_event_at=moment, **fields)
     edit = {"session_id": session_id, "project_dir": project_dir, "created_at": moment, "tier": "high"}
-    row = observation_row(
-        f"{session_id}-o", files_touched=["a.py"], tokens_raw=70, tokens_compressed=7, **edit
-    )
+    counted = {"files_touched": ["a.py"], "tokens_raw": 70, "tokens_compressed": 7}
+    row = observation_row(f"{session_id}-o", **counted, **edit)
     queries.save_observation(row)
 
 
 def paid(usd: float, session_id: str, *, now: float) -> None:
     """Enter a call into the ledger."""
-    call = ledger.Call(
-        "summary", "claude-haiku", usd, 100, 10, cache_read_tokens=1_000, session_id=session_id
-    )
+    of_session = {"cache_read_tokens": 1_000, "session_id": session_id}
+    call = ledger.Call("summary", "claude-haiku", usd, 100, 10, **of_session)
     ledger.record(call, now=now)
 
 
@@ -58,9 +56,6 @@ def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.undo()
     time.tzset()
-
-
-# --- the recorded history --------------------------------------------------------------------------
 
 
 @pytest.mark.process  # the recorded commands are run again
@@ -83,11 +78,8 @@ def test_the_recorded_history_is_told_in_every_form(
         assert {file.path for file in session.files} >= set(queries.known_session(session.id).key_files)
     rows = list(models.Observation.select())
     assert report.observations == len(rows) == sum(each.observations for each in report.sessions)
-    assert (
-        report.observations
-        == sum(report.tools.values())
-        == sum(map(sum, (d.counts.values() for d in report.days)))
-    )
+    by_day = sum(map(sum, (day.counts.values() for day in report.days)))
+    assert report.observations == sum(report.tools.values()) == by_day
     assert report.tools == Counter(row.tool_name for row in rows)
     assert report.learnings.known == len(report.learnings.shown) == 4
     assert narrow.learnings.known == 1
@@ -107,9 +99,6 @@ def test_the_recorded_history_is_told_in_every_form(
         assert "10 files edited" in form
         assert "allocate" in form
         assert "commit messages start with the module" in " ".join(form.split())
-
-
-# --- what is told, and of which time ---------------------------------------------------------------
 
 
 def test_days_begin_at_the_readers_midnight(memory: Path, in_berlin: None) -> None:
@@ -165,9 +154,8 @@ def test_projects_are_told_apart(memory: Path) -> None:
     assert [file.path for file in one.files] == ["a.py"]
     alone = gathered(session_id="mine", now=now, zone=dt.UTC)
     assert [file.path for file in alone.files] == ["a.py"]
-    assert [(day.date, day.usd, day.usd_everywhere) for day in alone.costs.days] == [
-        ("2026-11-21", 0.25, 0.875)
-    ]
+    expected = [("2026-11-21", 0.25, 0.875)]
+    assert [(day.date, day.usd, day.usd_everywhere) for day in alone.costs.days] == expected
     assert {session.id for session in every.sessions} == {"mine", "theirs"}
     assert (every.learnings.known, every.costs.usd) == (3, 0.875)
     assert {file.path for file in every.files} == {"p/a.py", "q/a.py"}
@@ -212,16 +200,12 @@ def test_a_thousand_sessions_take_as_many_questions_as_one(memory: Path) -> None
 
     report = gathered(project_dir="/p", now=now, zone=dt.UTC)
 
-    assert len(asked) == few
-    assert len(report.sessions) == 2_001
+    assert (len(asked), len(report.sessions)) == (few, 2_001)
     text = page.page(report)
     assert text.count("<article") == page.MOST_SESSIONS
     assert "and 1,901 more" in text
     assert len(text) < 1_500_000
     assert "and 1,901 more" in markdown(report)
-
-
-# --- the command -----------------------------------------------------------------------------------
 
 
 def test_a_memory_without_sessions_gives_a_report_that_says_so(memory: Path, tmp_path: Path) -> None:
@@ -286,10 +270,8 @@ def test_a_page_replaces_an_earlier_one_and_nothing_else(memory: Path, tmp_path:
     other.write_text("<!doctype html>\n<html lang='en'>mine")
     os.umask(0o022)
 
-    done, refused = (
-        run("-a", "--html", "report.html", cwd=tmp_path),
-        run("--html", "other.html", cwd=tmp_path),
-    )
+    done = run("-a", "--html", "report.html", cwd=tmp_path)
+    refused = run("--html", "other.html", cwd=tmp_path)
 
     assert done.returncode == 0
     assert report.read_bytes().startswith(page.MARK)
