@@ -75,9 +75,8 @@ def test_a_backup_is_one_file_with_a_manifest(saved: Path) -> None:
     assert names == ["manifest.json", "queue.db", "claude-mem.db"]
     assert manifest["schema"] == len(models.migrate.__globals__["MIGRATIONS"])
     assert manifest["counts"] == {"sessions": 1, "observations": 1, "learnings": 0, "pending_queue": 1}
-    assert {name: part["sha256"] for name, part in manifest["parts"].items()} == {
-        name: hashlib.sha256(content).hexdigest() for name, content in parts.items()
-    }
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in parts.items()}
+    assert {name: part["sha256"] for name, part in manifest["parts"].items()} == hashes
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
     assert not (Path(config.home()) / "staging").exists()
 
@@ -263,9 +262,8 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
         number = 0
         while not is_over.is_set():
             number += 1
-            event = tool_event(
-                tool_input={"command": f"make t{number}"}, tool_response={"stdout": "built\n" * 20}
-            )
+            printed = {"stdout": "built\n" * 20}
+            event = tool_event(tool_input={"command": f"make t{number}"}, tool_response=printed)
             run_hook("post_tool_use", event)
 
     writer = threading.Thread(target=write)

@@ -29,10 +29,8 @@ def rewritten(saved: Path, change: Callable[[Parts, dict[str, Any]], None]) -> b
         manifest = json.loads(packed.read("manifest.json"))
     described: dict[str, Any] = {}
     change(parts, described)
-    manifest["parts"] = {
-        name: {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
-        for name, content in parts.items()
-    }
+    sizes = {name: (hashlib.sha256(each).hexdigest(), len(each)) for name, each in parts.items()}
+    manifest["parts"] = {name: {"sha256": sha, "size_bytes": size} for name, (sha, size) in sizes.items()}
     for name, value in described.items():
         if isinstance(value, dict):
             manifest["parts"][name] |= value
@@ -150,8 +148,7 @@ def refused(home: Path, path: Path, content: bytes) -> str:
     with pytest.raises(ClaudeMemError) as caught, upkeep.unpacked(str(path)):
         pytest.fail("unpacked")
 
-    assert state(home) == before
-    assert sorted(path.parent.iterdir()) == around
+    assert (state(home), sorted(path.parent.iterdir())) == (before, around)
     assert {entry.name for entry in home.iterdir()} >= {"claude-mem.db", "queue.db"}
     assert not {entry.name for entry in home.iterdir()} & {"staging", "evil"}
     return str(caught.value)

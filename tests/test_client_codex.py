@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import rows, work_on
+from support.databases import rows, work_off
 from support.hooks import edit, run_hook
 from typer.testing import CliRunner
 
@@ -37,12 +37,6 @@ def patched(patch: str, cwd: str = "/p") -> dict[str, Any]:
     done = "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess.\n"
     fields = {"tool_name": "apply_patch", "tool_input": given, "tool_response": done, "tool_use_id": "c1"}
     return payload("PostToolUse", cwd=cwd, **fields)
-
-
-def work() -> None:
-    """Have every stored event recorded."""
-    for (event_id,) in rows("SELECT id FROM pending_queue ORDER BY seq"):
-        work_on(event_id)
 
 
 def test_recorded_payloads_become_events_of_claude_code() -> None:
@@ -80,7 +74,7 @@ def test_every_recorded_event_has_a_hook_that_takes_it(memory: Path) -> None:
         if each["hook_event_name"] in HOOK_OF:
             done = run_hook(HOOK_OF[each["hook_event_name"]], each, client="codex")
             assert (done.returncode, done.stderr) == (0, b"")
-    work()
+    work_off()
 
     stored = [clients.client_of(text) for (text,) in rows("SELECT raw_output FROM pending_queue")]
     assert set(stored) == {"codex"}
@@ -94,7 +88,7 @@ def test_a_patch_becomes_an_edit_with_its_functions(memory: Path, tmp_path: Path
     (tmp_path / "lodge.py").write_text(BEFORE.replace("south", "north"))
 
     run_hook("post_tool_use", patched(DOOR, str(tmp_path)), client="codex", project_dir=str(tmp_path))
-    work()
+    work_off()
 
     [row] = models.Observation.select()
     [change] = row.functions_changed
@@ -158,12 +152,8 @@ def test_a_command_that_failed_is_a_failure(memory: Path, tmp_path: Path) -> Non
     item = {"type": "CommandExecution", "id": "c9", "exit_code": 3, "aggregated_output": "boom\n"}
     line = {"type": "event_msg", "payload": {"type": "item_completed", "item": item}}
     rollout.write_text("not JSON\n" + json.dumps(line, separators=(",", ":")) + "\n")
-    ran = {
-        "tool_name": "Bash",
-        "tool_input": {"command": "make"},
-        "tool_response": "boom\n",
-        "tool_use_id": "c9",
-    }
+    ran = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "c9"}
+    ran["tool_response"] = "boom\n"
 
     run_hook("post_tool_use", payload("PostToolUse", transcript_path=str(rollout), **ran), client="codex")
     link = tmp_path / "link.jsonl"
@@ -223,23 +213,20 @@ def test_why_names_the_client(memory: Path, tmp_path: Path) -> None:
     (tmp_path / "lodge.py").write_text(BEFORE.replace("south", "north"))
     run_hook("post_tool_use", patched(DOOR, str(tmp_path)), client="codex", project_dir=str(tmp_path))
     run_hook("post_tool_use", {**edit("/p/a.py"), "session_id": "s2"})
-    work()
+    work_off()
 
-    told = {
-        row.client: CliRunner().invoke(app, ["why", row.id]).stdout.splitlines()
-        for row in list(models.Observation.select())
-    }
+    found = list(models.Observation.select())
+    told = {row.client: CliRunner().invoke(app, ["why", row.id]).stdout.splitlines() for row in found}
 
     assert [line.split() for line in told["codex"] if line.startswith("client")] == [["client", "Codex"]]
-    assert [line.split() for line in told["claude-code"] if line.startswith("client")] == [
-        ["client", "Claude", "Code"]
-    ]
+    expected = [["client", "Claude", "Code"]]
+    assert [line.split() for line in told["claude-code"] if line.startswith("client")] == expected
 
 
 def test_an_export_keeps_the_client(memory: Path) -> None:
     """Sessions and observations come back as the same client's; lines from before it are Claude Code's."""
     run_hook("post_tool_use", patched(DOOR), client="codex")
-    work()
+    work_off()
     models.Session.update(project_dir="/p").execute()
     lines = [json.loads(line) for line in exchange.export(None)]
     assert {line["client"] for line in lines if "client" in line} == {"codex"}
@@ -248,9 +235,8 @@ def test_an_export_keeps_the_client(memory: Path) -> None:
     for said, client in ((lines, "codex"), (older, "claude-code")):
         models.Observation.delete().execute()
         models.Session.delete().execute()
-        exchange.take_in(
-            (json.dumps(line).encode() for line in said), suspicions=lambda _: [], progress=lambda _: None
-        )
+        lines_of = (json.dumps(line).encode() for line in said)
+        exchange.take_in(lines_of, suspicions=lambda _: [], progress=lambda _: None)
 
         assert {row.client for row in models.Observation.select()} == {client}
         assert {row.client for row in models.Session.select()} == {client}

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import rows, session_row
+from support.databases import rows, session_row, work_off
 from support.hooks import run_hook
-from test_client_codex import work
 
 from claude_mem_lite.capture import clients
 from claude_mem_lite.capture.clients import gemini
@@ -60,15 +59,12 @@ def test_the_recorded_session_is_remembered(memory: Path) -> None:
             hook = HOOK_OF[each["hook_event_name"]]
             done = run_hook(hook, each, client="gemini", project_dir="/home/dev/river")
             assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    work()
+    work_off()
 
     found = list(models.Observation.select().order_by(models.Observation.pk))
     assert {row.client for row in found} == {row.client for row in models.Session.select()} == {"gemini"}
-    changed = [
-        (row.tool_name, each["qualified_name"], each["change_type"])
-        for row in found
-        for each in row.functions_changed
-    ]
+    changes = [(row.tool_name, each) for row in found for each in row.functions_changed]
+    changed = [(tool, each["qualified_name"], each["change_type"]) for tool, each in changes]
     assert changed == [
         ("Write", "door", "new"), ("Write", "window", "new"), ("Edit", "door", "modified"),
         ("Write", "door", "modified"), ("Write", "window", "deleted"),
@@ -108,19 +104,13 @@ def test_a_command_ends_as_the_model_was_shown(shown: str, output: str | None, e
 
 def test_an_edit_has_the_text_before_it() -> None:
     """A replacement is an Edit with the client's hunks, an overwritten file a Write of what was there."""
-    calls = {
-        event["tool_name"]: event
-        for each in PAYLOADS
-        for event in gemini.events(each)
-        if event["hook_event_name"] == "PostToolUse"
-    }
+    told = [event for each in PAYLOADS for event in gemini.events(each)]
+    calls = {event["tool_name"]: event for event in told if event["hook_event_name"] == "PostToolUse"}
 
     edit, write = calls["Edit"], calls["Write"]
     assert edit["tool_input"]["old_string"] == "'south'"
-    assert (
-        edit["tool_response"]["originalFile"]
-        == "def door():\n    return 'south'\n\n\ndef window():\n    return 1\n"
-    )
+    before = "def door():\n    return 'south'\n\n\ndef window():\n    return 1\n"
+    assert edit["tool_response"]["originalFile"] == before
     [hunk] = edit["tool_response"]["structuredPatch"]
     assert (hunk["oldStart"], hunk["lines"][1:3]) == (1, ["-    return 'south'", "+    return 'north'"])
     assert (write["tool_response"]["type"], write["tool_input"]["content"]) == (
@@ -204,25 +194,18 @@ def test_a_payload_of_cursors_becomes_an_event(
         "SELECT raw_output, event_name, tool_name, json_extract(raw_output, '$.error') FROM pending_queue"
     )
     assert (done.returncode, done.stderr, tuple(found)) == (0, b"", stored)
-    assert clients.client_of(text) == "cursor"
-    assert json.loads(text)["session_id"] == "c1"
+    assert (clients.client_of(text), json.loads(text)["session_id"]) == ("cursor", "c1")
     assert "otter@river.example" not in text
 
 
 def test_a_field_alone_does_not_make_it_cursors(home: Path) -> None:
     """Without `cursor_version` it is Claude Code's event, whatever its first field is called."""
-    event = {
-        "conversation_id": "c1",
-        "session_id": "s1",
-        "hook_event_name": "Stop",
-        "last_assistant_message": "x",
-    }
+    event = {"conversation_id": "c1", "session_id": "s1", "hook_event_name": "Stop"}
+    event["last_assistant_message"] = "x"
 
     run_hook("stop", event)
     run_hook("stop", {"session_id": "s1", "hook_event_name": "Stop", "tool_input": COMMON})
 
-    stored = [
-        (clients.client_of(text), name)
-        for text, name in rows("SELECT raw_output, event_name FROM pending_queue")
-    ]
+    found = rows("SELECT raw_output, event_name FROM pending_queue")
+    stored = [(clients.client_of(text), name) for text, name in found]
     assert stored == [("claude-code", "Stop")] * 2

@@ -133,10 +133,8 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
     assert [line["kind"] for line in found] == ["claude-mem", "session", "observation", "call", "cost"]
     assert {line.get("project_dir", "/p") for line in found} == {"/p"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert (again.returncode, again.stderr) == (
-        1,
-        f"claude-mem: {path} is there already: choose another name\n",
-    )
+    says = f"claude-mem: {path} is there already: choose another name\n"
+    assert (again.returncode, again.stderr) == (1, says)
 
 
 @pytest.mark.parametrize("has_links", [True, False])
@@ -190,9 +188,8 @@ def test_a_pipe_takes_it_from_one_memory_to_another(
     command = [sys.executable, "-m", "claude_mem_lite.cli", "import", "memory", "-"]
 
     done = subprocess.run(command, input=lines, capture_output=True, check=False, timeout=120)
-    named = subprocess.run(
-        [*command[:-1], "/dev/stdin"], input=lines, capture_output=True, check=False, timeout=120
-    )
+    command = [*command[:-1], "/dev/stdin"]
+    named = subprocess.run(command, input=lines, capture_output=True, check=False, timeout=120)
 
     assert (done.returncode, done.stderr) == (0, b"")
     assert (named.returncode, named.stderr) == (0, b"")  # as in `claude-mem import memory <(zcat FILE)`

@@ -124,15 +124,11 @@ def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
     """A learning of two sessions outlives one of them, without its name; so does the learning it replaced."""
     for session_id in (DOOMED, KEPT):
         session_row(session_id)
-    first = evolve.take(
-        Candidate("Use pathlib, never os.path", "convention", "user"), session_id=DOOMED, project_dir="/p"
-    )
-    evolve.take(
-        Candidate("Use pathlib, never os.path", "convention", "user"), session_id=KEPT, project_dir="/p"
-    )
-    alone = evolve.take(
-        Candidate("Never use WAL mode", "convention", "user"), session_id=DOOMED, project_dir="/p"
-    )
+    use = Candidate("Use pathlib, never os.path", "convention", "user")
+    first = evolve.take(use, session_id=DOOMED, project_dir="/p")
+    evolve.take(use, session_id=KEPT, project_dir="/p")
+    never = Candidate("Never use WAL mode", "convention", "user")
+    alone = evolve.take(never, session_id=DOOMED, project_dir="/p")
     learning_rows.update(learning_rows.get(first.learning_id), superseded_by=alone.learning_id)
 
     command("forget", "--session", DOOMED, "--yes")
@@ -140,10 +136,8 @@ def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
     assert left(memory, DOOMED, alone.learning_id) == set()
     row = learning_rows.get(first.learning_id)
     assert (row.source_sessions, row.is_active, row.superseded_by) == ([KEPT], False, None)
-    assert [each.event_type for each in learning_rows.story(row.id)] == [
-        "learning.inserted",
-        "learning.merged",
-    ]
+    told = [each.event_type for each in learning_rows.story(row.id)]
+    assert told == ["learning.inserted", "learning.merged"]
 
 
 def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
@@ -199,9 +193,8 @@ def test_nobody_is_asked_without_a_terminal(
 
     goes = goes.replace("SHOP", str(shop))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"claude-mem: To be forgotten for good: {goes}. Without a terminal to ask on, say --yes\n"
-    )
+    says = f"claude-mem: To be forgotten for good: {goes}. Without a terminal to ask on, say --yes\n"
+    assert done.stderr == says
     assert sessions_kept() == 1
 
 
@@ -270,9 +263,8 @@ def test_a_file_is_named_from_the_folder_or_from_its_project(
     (project / "src").mkdir()
     session_row(DOOMED, project_dir=str(project))
     for name in ("src/a.py", "src/b.py", "a.py"):
-        row = observation_row(
-            f"edit-{name}", session_id=DOOMED, project_dir=str(project), files_touched=[name]
-        )
+        of_project = {"session_id": DOOMED, "project_dir": str(project)}
+        row = observation_row(f"edit-{name}", **of_project, files_touched=[name])
         queries.save_observation(row)
     monkeypatch.chdir(project / "src")
 

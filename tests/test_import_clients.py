@@ -45,9 +45,8 @@ def remembered() -> list[tuple[str, str, list[str], list[str]]]:
     """Return tool, title, files and changed functions of all observations."""
     rows = models.Observation.select().order_by(models.Observation.pk)
     changed = [[each["qualified_name"] for each in row.functions_changed] for row in rows]
-    return [
-        (row.tool_name, row.title, row.files_touched, names) for row, names in zip(rows, changed, strict=True)
-    ]
+    both = zip(rows, changed, strict=True)
+    return [(row.tool_name, row.title, row.files_touched, names) for row, names in both]
 
 
 def test_a_rollout_becomes_a_session(memory: Path, sessions: Path) -> None:
@@ -74,9 +73,8 @@ def test_what_the_hooks_have_told_is_not_told_again(memory: Path, sessions: Path
     """Calls are known by their ids, words by themselves: the import of a captured session adds nothing."""
     for payload in PAYLOADS:
         if payload["session_id"] == SESSION and payload["hook_event_name"] in HOOK_OF:
-            run_hook(
-                HOOK_OF[payload["hook_event_name"]], payload, client="codex", project_dir="/home/dev/river"
-            )
+            hook = HOOK_OF[payload["hook_event_name"]]
+            run_hook(hook, payload, client="codex", project_dir="/home/dev/river")
     before = models.PendingEvent.select().count()
     # This patch came by a command, for which the client started no hook.
     lines = [line for line in LINES if "viashell.py" not in json.dumps(line)]

@@ -272,8 +272,7 @@ def test_an_import_asks_nobody_to_pay(
     assert rewrites.outdated_sessions(after=day_ago) == []
     assert (rewrites.waiting_observations(settings.TIERS), rewrites.waiting_sessions()) == ([], [])
     assert queries.sessions_to_summarize(idle_since="9") == []
-    assert backlog.requeue() == 0
-    assert fake.requests == []
+    assert (backlog.requeue(), fake.requests) == (0, [])
     asked = json.loads(command("compress", "--json").stdout)
     assert (asked["captures"], asked["summaries"]) == (1, 1)
 

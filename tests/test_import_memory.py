@@ -104,16 +104,12 @@ def test_what_comes_in_is_cleaned_and_redacted(memory: Path, tmp_path: Path) -> 
     key = "sk-ant-" + "api03-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
     dirty = f"\x1b[31mset\x1b[0m ANTHROPIC_API_KEY={key} \u202e now"
 
-    take_in(
-        tmp_path / "a", HEAD, a_session(summary=dirty), an_observation(title=dirty), a_learning(content=dirty)
-    )
+    rows = (a_session(summary=dirty), an_observation(title=dirty), a_learning(content=dirty))
+    take_in(tmp_path / "a", HEAD, *rows)
 
     stored = b"".join(path.read_bytes() for path in memory.glob("claude-mem.db*"))
-    texts = [
-        queries.known_session("s9").summary or "",
-        queries.observations_of("s9")[0].title,
-        models.Learning.get().content,
-    ]
+    session, observation = queries.known_session("s9"), queries.observations_of("s9")[0]
+    texts = [session.summary or "", observation.title, models.Learning.get().content]
     assert key.encode() not in stored
     assert all("[redacted: " in text for text in texts)
     assert not {"\x1b", "\u202e"} & set("".join(texts))
@@ -154,8 +150,7 @@ def test_a_guard_comes_in_only_on_the_users_word(
 
     done = command("import", "memory", str(tmp_path / "a"), *options)
 
-    assert done.returncode == 0
-    assert models.Learning.get().guard == guard
+    assert (done.returncode, models.Learning.get().guard) == (0, guard)
     assert ("1 guard left off" in done.stdout) == (not guard)
 
 
@@ -201,9 +196,8 @@ WRONG = {
 
 def test_wrong_lines_are_named_and_left_out(memory: Path, tmp_path: Path) -> None:
     """Each by its number and what is wrong, none of its text; the others come in, the command exits 1."""
-    taken = take_in(
-        tmp_path / "a", HEAD, a_session(), *(line for line, _ in WRONG.values()), "", an_observation()
-    )
+    wrong = (line for line, _ in WRONG.values())
+    taken = take_in(tmp_path / "a", HEAD, a_session(), *wrong, "", an_observation())
 
     assert (taken["added"], taken["status"]) == ({"session": 1, "observation": 1}, 1)
     assert [each["line"] for each in taken["wrong"]] == [number + 3 for number in range(len(WRONG))]

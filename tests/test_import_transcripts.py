@@ -150,8 +150,7 @@ def test_what_the_hooks_have_missed_is_taken(memory: Path, projects: Path) -> No
 
     ids = [call_id for _, call_id in store.tool_use_ids()]
     assert sorted(ids) == sorted(event["tool_use_id"] for event in sent if "tool_use_id" in event)
-    assert answer["events"] == 20
-    assert models.Session.get().status == "closed"
+    assert (answer["events"], models.Session.get().status) == (20, "closed")
 
 
 def test_a_session_whose_raw_events_are_gone_is_left_out(memory: Path, projects: Path) -> None:
@@ -172,9 +171,8 @@ def test_pruned_raw_events_are_not_imported_anew(memory: Path, projects: Path) -
     lines = a_session(projects)
     take_in()
     pruning.prune(before="9")
-    rewrites.write_observation(
-        queries.observations_of(SESSION)[1].id, title="By Claude", summary="x", written_by="claude"
-    )
+    said = {"title": "By Claude", "summary": "x", "written_by": "claude"}
+    rewrites.write_observation(queries.observations_of(SESSION)[1].id, **said)
     lines.user("And the taxes").bash("make taxes", "done").said("All done.").write(projects)
 
     answer = take_in()
@@ -248,9 +246,8 @@ def test_the_queue_stays_within_its_room(memory: Path, projects: Path) -> None:
     """An import larger than [retention] max_queue_mb leaves what it has worked off behind."""
     (memory / "config.toml").write_text("[retention]\nmax_queue_mb = 1\n")
     for number in range(6):
-        lines = Lines(session_id=f"{number}" * 36, began=f"2026-10-0{number + 1}T00:00:00").user(
-            "Print it all"
-        )
+        lines = Lines(session_id=f"{number}" * 36, began=f"2026-10-0{number + 1}T00:00:00")
+        lines.user("Print it all")
         for page in range(5):
             lines.bash(f"make page-{page}", f"{number}{page} words " * 10_000)
         lines.write(projects)
@@ -284,9 +281,8 @@ def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> Non
 
     running = command("import", "transcripts", "--dry-run").stdout
     os.utime(path, (written.st_atime, written.st_mtime))
-    reckoned, done, again = (
-        command("import", "transcripts", *more).stdout for more in (["--dry-run"], [], [])
-    )
+    flags = (["--dry-run"], [], [])
+    reckoned, done, again = (command("import", "transcripts", *more).stdout for more in flags)
 
     assert "What a session did in the last two minutes is taken in once it is older." in running
     assert "1 session of 1 project to take in: 2 tool calls, " in reckoned

@@ -158,9 +158,8 @@ def test_a_clone_is_the_same_project(memory: Path, ledger: Path, tmp_path: Path)
     assert {row.project_dir for row in models.Session.select()} == {str(ledger)}
     assert projects.folders(str(ledger)) == [str(ledger), str(clone)]
     assert "balance be 7" in builder.build(str(ledger)).text
-    assert {row.files_touched[0] for row in models.Observation.select() if row.files_touched} == {
-        "journal.py"
-    }
+    expected = {"journal.py"}
+    assert {row.files_touched[0] for row in models.Observation.select() if row.files_touched} == expected
 
 
 def test_a_folder_stays_apart_where_the_user_says_so(memory: Path, ledger: Path, tmp_path: Path) -> None:
@@ -244,10 +243,8 @@ def test_the_queue_of_an_older_version_gets_its_columns(home: Path) -> None:
         connection.execute(f"{row} VALUES ('b', 's1', 'Stop', '/p', '{{}}', '2026-01-01T00:00:00.000000Z')")
     models.open_databases()
 
-    found = [
-        (each.work_tree, each.branch)
-        for each in models.PendingEvent.select().order_by(models.PendingEvent.seq)
-    ]
+    queue = models.PendingEvent.select().order_by(models.PendingEvent.seq)
+    found = [(each.work_tree, each.branch) for each in queue]
     assert found == [("", ""), ("/p/tree", "x"), ("", "")]
     assert migrations.schema() == len(migrations.MIGRATIONS)
 
@@ -283,15 +280,11 @@ def test_nothing_is_stored_or_told_where_it_is_off(
         monkeypatch.setenv(name, value)
     before = models.PendingEvent.select().count()
 
-    events = {
-        "session_start": {"hook_event_name": "SessionStart", "source": "startup"},
-        "user_prompt_submit": prompt("The balance?"),
-        "post_tool_use": tool_event(),
-    }
-    answers = [
-        run_hook(hook, {"session_id": "s2", **event}, project_dir=str(ledger))
-        for hook, event in events.items()
-    ]
+    start = {"hook_event_name": "SessionStart", "source": "startup"}
+    events = {"session_start": start, "user_prompt_submit": prompt("The balance?")}
+    events["post_tool_use"] = tool_event()
+    asked = {hook: {"session_id": "s2", **event} for hook, event in events.items()}
+    answers = [run_hook(hook, event, project_dir=str(ledger)) for hook, event in asked.items()]
 
     assert [(each.returncode, each.stdout, each.stderr) for each in answers] == [(0, b"", b"")] * 3
     assert models.PendingEvent.select().count() == before

@@ -131,10 +131,8 @@ def test_the_commands_of_a_block_work_and_stay_in_the_project(
         mine = [run(shell, opens.replace("ID", row_id[:8]), home=web_alone) for row_id in ids_of(own)]
         theirs = [run(shell, opens.replace("ID", row_id[:8]), home=web_alone) for row_id in ids_of(other)]
         found = run(shell, finds.replace("WORDS", f"the {animal} & water"), home=web_alone)
-        not_found = [
-            run(shell, finds.replace("WORDS", words), home=web_alone)
-            for words in (f"the {their_animal}'s water", *ids_of(other))
-        ]
+        asked = [finds.replace("WORDS", words) for words in (f"the {their_animal}'s water", *ids_of(other))]
+        not_found = [run(shell, script, home=web_alone) for script in asked]
 
         assert hint(start.session_index(own)[0]) == (opens, finds)
         assert sum(sign in answer for answer in mine) > 5

@@ -51,10 +51,8 @@ def test_a_real_client_remembers(agent: Agent) -> None:
     found = list(models.Observation.select().where(models.Observation.session == session_id))
     assert {row.client for row in found} == {agent.name}
     changes = [each for row in found for each in row.functions_changed]
-    assert [each["change_type"] for each in changes if each["qualified_name"] == "door"] == [
-        "new",
-        "modified",
-    ]
+    door = [each["change_type"] for each in changes if each["qualified_name"] == "door"]
+    assert door == ["new", "modified"]
     assert any("no-such-pond" in row.title for row in found)
     block, *_ = agent.told(WHERE)
     assert "Put an otter into the river" in block

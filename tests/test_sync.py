@@ -51,9 +51,8 @@ def remember(word: str = WORD) -> None:
         project_dir="/home/dev/pond", file_path="a.py", qualified_name=word, kind="function", signature="()",
         change_type="new", session_id="s1", observation_id="0b5e57a7101", created_at=row["created_at"],
     )  # fmt: skip
-    call_edges.add_edge(
-        {**EDGE, "project_dir": "/home/dev/pond", "callee_function": word, "observation_id": "0b5e57a7101"}
-    )
+    edge = {**EDGE, "project_dir": "/home/dev/pond", "callee_function": word}
+    call_edges.add_edge({**edge, "observation_id": "0b5e57a7101"})
 
 
 def forget(**wanted: Any) -> None:
@@ -103,19 +102,16 @@ def test_both_change_and_both_are_kept(two: list[Machine]) -> None:
         row = models.Learning.get()
         learning_rows.update(row, confidence=0.59, source_sessions=["s1", "s2"], times_seen=2)
     with other:
-        learning_rows.update(
-            models.Learning.get(), confidence=0.59, source_sessions=["s1", "s3"], times_seen=2
-        )
+        seen = {"confidence": 0.59, "source_sessions": ["s1", "s3"], "times_seen": 2}
+        learning_rows.update(models.Learning.get(), **seen)
         curate.add("Deploys go out on Tuesdays", category="convention", project_dir=None)
 
     settle(one, other)
 
     assert one.lines() == other.lines()
     with one:
-        learned = {
-            row.content: (row.confidence, row.times_seen, row.source_sessions)
-            for row in models.Learning.select()
-        }
+        found = models.Learning.select()
+        learned = {row.content: (row.confidence, row.times_seen, row.source_sessions) for row in found}
     assert learned == {
         f"Never dig {WORD}": (0.68, 3, ["s1", "s2", "s3"]), "Deploys go out on Tuesdays": (1.0, 1, []),
     }  # fmt: skip

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from support.attacks import BATCHES, ORDINARY
@@ -93,18 +94,15 @@ def shown_at(hub: str, at: Path, server: str, *homes: Path) -> bytes:
     """
     if hub == "postgres":
         with psycopg.connect(server) as admin:
-            rows = admin.execute(
-                "SELECT data FROM claude_mem.files UNION ALL SELECT data FROM claude_mem.team_files"
-            )
+            query = "SELECT data FROM claude_mem.files UNION ALL SELECT data FROM claude_mem.team_files"
+            rows = admin.execute(query)
             return b"".join(data for (data,) in rows)
     if hub == "git":
         subprocess.run(["git", "-C", at, "gc", "-q", "--prune=now"], check=True)
         clones = [clone for home in homes for clone in home.glob("*.git")]
         command = ["cat-file", "--batch-all-objects", "--batch"]
-        return b"".join(
-            subprocess.run(["git", "-C", each, *command], capture_output=True, check=True).stdout
-            for each in (at, *clones)
-        )
+        commands = (["git", "-C", each, *command] for each in (at, *clones))
+        return b"".join(subprocess.run(each, capture_output=True, check=True).stdout for each in commands)
     return all_bytes(at)
 
 
@@ -165,13 +163,8 @@ def full(world: World) -> Iterator[str]:
         (world.at / "hooks" / "pre-receive").unlink()
     else:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(os, "fsync", no_space)
+            patch.setattr(os, "fsync", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
             yield "cannot be written"
-
-
-def no_space(*_: object) -> None:
-    """Fail as a full disk does."""
-    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def hook(world: World, script: str) -> None:
@@ -231,10 +224,8 @@ def test_a_hub_from_an_old_backup_is_filled_again(world: World) -> None:
     world.settle()
     old = world.at.with_name("old")
     if world.hub == "postgres":
-        world.do(
-            "CREATE TABLE old AS SELECT * FROM claude_mem.files",
-            "CREATE TABLE old_team AS SELECT * FROM claude_mem.team_files",
-        )
+        kept = {"old": "files", "old_team": "team_files"}
+        world.do(*(f"CREATE TABLE {to} AS SELECT * FROM claude_mem.{table}" for to, table in kept.items()))
     else:
         shutil.copytree(world.at, old)
     world.forgets(WORD)
@@ -274,11 +265,9 @@ def test_lines_of_a_newer_version_wait_for_the_upgrade(world: World) -> None:
         patch.setattr(segments, "MIGRATIONS", (*segments.MIGRATIONS, ""))
         world.sync(world.other)
 
-    assert [why.partition(" ")[2] for why in refused] == [
-        "runs a newer version: upgrade claude-mem-lite here"
-    ]
-    assert before == ["Before it"]
-    assert world.known() == ["Before it", "Of a newer schema"]
+    expected = ["runs a newer version: upgrade claude-mem-lite here"]
+    assert [why.partition(" ")[2] for why in refused] == expected
+    assert (before, world.known()) == (["Before it"], ["Before it", "Of a newer schema"])
 
 
 def test_sixty_poisoned_lines_come_through_a_hub_and_none_is_active_or_unmarked(
@@ -296,9 +285,8 @@ def test_sixty_poisoned_lines_come_through_a_hub_and_none_is_active_or_unmarked(
                 learn("/p/pond", text[:1_990], confidence=0.95)
         stranger.sync()
         refused = world.other.sync().refused
-        assert [why.partition(" ")[2] for why in refused] == [
-            "calls itself 'laptop0' and does not know your code"
-        ]
+        expected = ["calls itself 'laptop0' and does not know your code"]
+        assert [why.partition(" ")[2] for why in refused] == expected
         assert world.known() == []
         return
     mallory, bob = world.one, world.other
@@ -320,8 +308,7 @@ def test_sixty_poisoned_lines_come_through_a_hub_and_none_is_active_or_unmarked(
         guards = guarding.on(bob.pond) + [row for row, _ in guarding.possible(bob.pond)]
 
     told = [line for line in block.split("\n") if line.startswith("- ")]
-    assert len(bob.waiting()) == 61
-    assert before == ""
+    assert (len(bob.waiting()), before) == (61, "")
     assert set(orders).isdisjoint(words for _, words in bob.told())
     assert {author for author, _ in bob.told()} == {"ann"}
     assert not any(text[:60] in block for text in orders)

@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -53,9 +54,8 @@ def states(draw: st.DrawFn, kind: str) -> Record:
         fields |= {"confidence": 0.0, "stale": ""}
     counts = st.integers(0, 3)
     versions = {group: draw(st.tuples(counts, counts, counts, NAMES)) for group in rule.groups}
-    evidence = draw(
-        st.dictionaries(NAMES, st.tuples(counts, counts, st.sampled_from([-0.3, 0.09])), max_size=3)
-    )
+    each = st.tuples(counts, counts, st.sampled_from([-0.3, 0.09]))
+    evidence = draw(st.dictionaries(NAMES, each, max_size=3))
     state = Record(kind, fields, versions, evidence if kind == "learning" else {})
     return merged(state, state)
 
@@ -110,12 +110,9 @@ def test_what_was_told_anew_after_forgetting_wins() -> None:
     names = [*RULES["session"].groups["text"], *RULES["session"].groups["place"]]
     fields = {"id": "s1", "started_at": "1", "last_event_at": "1", "status": "closed", "ended_at": None}
     place = (0, 0, 1, "m1")
-    retold = Record(
-        "session", {**dict.fromkeys(names, ""), **fields}, {"place": place, "text": (1, 0, 2, "m1")}
-    )
-    richer = Record(
-        "session", {**dict.fromkeys(names, "secret"), **fields}, {"place": place, "text": (0, 0, 9, "m2")}
-    )
+    empty, secret = dict.fromkeys(names, ""), dict.fromkeys(names, "secret")
+    retold = Record("session", {**empty, **fields}, {"place": place, "text": (1, 0, 2, "m1")})
+    richer = Record("session", {**secret, **fields}, {"place": place, "text": (0, 0, 9, "m2")})
 
     assert merged(richer, retold).fields["summary"] == ""
 
@@ -146,7 +143,7 @@ class World:
         if deed in {"sync", "crash"}:
             with pytest.MonkeyPatch.context() as patch:
                 if deed == "crash":
-                    patch.setattr(log, "move_cursor", _die)
+                    patch.setattr(log, "move_cursor", Mock(side_effect=KeyboardInterrupt))
                 try:
                     machine.sync()
                 except KeyboardInterrupt:
@@ -159,9 +156,8 @@ class World:
         """Have a session of a prompt or two."""
         session_row(f"s{word}", summary=f"Did {word}", started_at=at, last_event_at=at, status="closed")
         for part in ("a", "b"):
-            row = observation_row(
-                f"{word}{part}", session_id=f"s{word}", summary=f"{word} {part}", created_at=at
-            )
+            words = {"session_id": f"s{word}", "summary": f"{word} {part}", "created_at": at}
+            row = observation_row(f"{word}{part}", **words)
             queries.save_observation(row)
         self.words.add(word)
 
@@ -201,7 +197,12 @@ class World:
 
     def forget(self, word: str, at: str) -> None:
         """Forget whatever has the word that came first."""
-        held = [each for each in sorted(self.words - self.forgotten) if _holds(each)]
+        columns = (models.Session.summary, models.Learning.content)
+        held = [
+            word
+            for word in sorted(self.words - self.forgotten)
+            if any(column.model.select().where(column.contains(word)).exists() for column in columns)
+        ]
         for each in held[:1]:
             purge.forget(Wanted(text=each), paused=unpaused())
             self.forgotten.add(each)
@@ -210,15 +211,6 @@ class World:
         """Lose a file of the hub."""
         for path in sorted((self.folder / "hub").rglob("*.jsonl"))[:1]:
             path.unlink()
-
-
-def _holds(word: str) -> bool:
-    tables = (models.Session.summary, models.Learning.content)
-    return any(column.model.select().where(column.contains(word)).exists() for column in tables)
-
-
-def _die(*_: Any) -> None:
-    raise KeyboardInterrupt
 
 
 @settings(

@@ -105,8 +105,7 @@ def test_a_role_sees_and_changes_only_its_own(home: Path, url: str, server: str)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             bob.execute("INSERT INTO claude_mem.files (owner, name, data) VALUES ('ann', 'm/z', '')")
 
-    assert seen == [("bob", b"theirs")]
-    assert deleted == 0
+    assert (seen, deleted) == ([("bob", b"theirs")], 0)
     assert (mine.names(), mine.read("m/x"), theirs.read("m/x")) == (["m/x"], b"mine", b"theirs")
 
 
@@ -131,9 +130,7 @@ def test_a_team_reads_its_members_and_each_writes_only_their_own(home: Path, url
     eve = hub_at_team(url.replace("ann", "eve"))
 
     assert seen == ["ann/m/machine.json", "ann/m/p.1.2.jsonl"]
-    assert theirs.read("ann/m/p.1.2.jsonl") == b"mine"
-    assert changed == 0
-    assert eve.names() == []
+    assert (theirs.read("ann/m/p.1.2.jsonl"), changed, eve.names()) == (b"mine", 0, [])
     with pytest.raises(ClaudeMemError, match="is not a member of pond"):
         eve.create()
 

@@ -60,7 +60,9 @@ def test_a_rule_said_here_is_told_there_and_forgotten_to_the_last_byte(  # noqa:
         starts(mine, "s1")
         says("user_prompt_submit", mine, "s1", hook_event_name="UserPromptSubmit", prompt=RULE)
         says("session_end", mine, "s1", hook_event_name="SessionEnd", reason="exit")
-        wait_until(lambda: (hub == "folder" or synced()) and told_at(server, hub, place))
+        wait_until(
+            lambda: (hub == "folder" or synced()) and b"make xylophone" in shown_at(hub, place, server)
+        )
     with at(there, monkeypatch):
         answer(*joining, addresses[1], "--name", "bob", "--code", code)
         if whose == "team":
@@ -95,11 +97,6 @@ def test_a_rule_said_here_is_told_there_and_forgotten_to_the_last_byte(  # noqa:
 def synced() -> bool:
     """Sync by the command; tell whether it succeeded."""
     return claude_mem("sync", "--quiet").returncode == 0
-
-
-def told_at(server: str, hub: str, place: Path) -> bool:
-    """Tell whether the rule is at the hub."""
-    return b"make xylophone" in shown_at(hub, place, server)
 
 
 def test_without_a_hub_nothing_is_started(home: Path) -> None:

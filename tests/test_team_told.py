@@ -241,8 +241,7 @@ def test_the_dry_run_shows_what_goes_byte_for_byte(hostile: list[Member], tmp_pa
     newest = max((tmp_path / "hub").rglob("*.jsonl"), key=lambda path: path.name)
     published = newest.read_text().split("\n")[1:-2]
 
-    assert published == chosen
-    assert len(chosen) == 1
+    assert (published, len(chosen)) == (chosen, 1)
     assert b"Another honest rule" in all_bytes(tmp_path / "hub")
 
 
@@ -255,15 +254,8 @@ def test_a_session_decides_neither_whom_to_trust_nor_what_to_share(
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(bob.home))
     monkeypatch.setenv("CLAUDECODE", "1")
 
-    done = [
-        claude_mem("team", *words)
-        for words in (
-            ("trust", "mallory", "--yes"),
-            ("share", "all"),
-            ("join", "folder:/tmp"),
-            ("leave", "--yes"),
-        )
-    ]
+    words = [("trust", "mallory", "--yes"), ("share", "all"), ("join", "folder:/tmp"), ("leave", "--yes")]
+    done = [claude_mem("team", *each) for each in words]
 
     assert [each.returncode for each in done] == [1] * 4
     assert all("yours to decide" in each.stderr for each in done)
