@@ -106,8 +106,7 @@ def test_an_outage_keeps_the_batch(fake: FakeMessages, monkeypatch: pytest.Monke
 
     taken = collect()
 
-    assert taken.failure == "batch"
-    assert row_of(event_id).batch == "msgbatch_000001/0"
+    assert (taken.failure, row_of(event_id).batch) == ("batch", "msgbatch_000001/0")
     assert list(facts.read("batches")) == ["msgbatch_000001"]
 
 
@@ -133,8 +132,7 @@ def test_what_waits_for_long_goes_by_batch_where_the_settings_say_so(fake: FakeM
     after = batches.step(settings.load(), now=time.time() + 3_700)
 
     assert before is None
-    assert after.sent == 1
-    assert row_of(event_id).batch == "msgbatch_000001/0"
+    assert (after.sent, row_of(event_id).batch) == (1, "msgbatch_000001/0")
 
 
 def test_a_batch_that_cannot_be_asked_about_holds_up_nothing(fake: FakeMessages) -> None:
@@ -150,8 +148,7 @@ def test_a_batch_that_cannot_be_asked_about_holds_up_nothing(fake: FakeMessages)
 
     assert [step.failure for step in asked if step] == ["batch", "batch"]
     assert row_of(other).written_by != "local"
-    assert kept == ["msgbatch_000001"]
-    assert facts.read("batches") == {}
+    assert (kept, facts.read("batches")) == (["msgbatch_000001"], {})
     assert (row_of(lost).batch, row_of(lost).upgrade) == (None, "waiting")
 
 
@@ -164,5 +161,4 @@ def test_captures_without_their_events_are_no_reason_to_stop(fake: FakeMessages)
     step = send([event_id])
 
     assert (step.failure, step.sent) == ("", 0)
-    assert row_of(event_id).upgrade == "gone"
-    assert fake.batches == {}
+    assert (row_of(event_id).upgrade, fake.batches) == ("gone", {})

@@ -62,9 +62,8 @@ def test_map_scans_a_project_and_says_what_changed(project: Path, home: Path) ->
 
 def test_map_edges_touches_no_memory(project: Path, home: Path) -> None:
     """It prints who calls whom by dotted names, and leaves nothing behind."""
-    (project / "c.py").write_text(
-        "class K:\n    def __init__(self): pass\nclass D: pass\ndef make(): return K(), D()\n"
-    )
+    content = "class K:\n    def __init__(self): pass\nclass D: pass\ndef make(): return K(), D()\n"
+    (project / "c.py").write_text(content)
     before = sorted(home.rglob("*"))
 
     as_json = run(project, "map", ".", "--edges", "--json")
@@ -101,9 +100,8 @@ def test_callers_and_callees_with_confidence_and_source(worked_on: Path) -> None
         "  0.95  g    b.py  line 5  ast: module.f(): the name is bound to it",
     ]
     assert [function["name"] for function in as_json] == ["C.m"]
-    assert [(edge["callee"], edge["confidence"], edge["source"]) for edge in as_json[0]["edges"]] == [
-        ("f", 0.95, "ast")
-    ]
+    expected = [("f", 0.95, "ast")]
+    assert [(edge["callee"], edge["confidence"], edge["source"]) for edge in as_json[0]["edges"]] == expected
 
 
 SHOP = CASES["shop"]
@@ -121,10 +119,8 @@ def test_callers_say_what_else_may_be_meant(project: Path) -> None:
         "  overridden by Left.run (shop.py), Right.run (shop.py)",
         "  and 1 unresolved call of run(): shop.py:8 f",
     ]
-    assert as_json["overridden_by"] == [
-        {"file": "shop.py", "name": "Left.run"},
-        {"file": "shop.py", "name": "Right.run"},
-    ]
+    left, right = ({"file": "shop.py", "name": f"{side}.run"} for side in ("Left", "Right"))
+    assert as_json["overridden_by"] == [left, right]
     assert [(each["caller"], each["line"]) for each in as_json["unresolved"]] == [("f", 8)]
 
 
@@ -228,10 +224,8 @@ def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Pat
     (file,) = by_path[1]["files"]
     assert [function["name"] for function in file["functions"]] == ["f", "C", "C.m"]
     calls: list[dict[str, Any]] = file["edges"]
-    assert {(edge["caller"], edge["callee"], edge["line"]) for edge in calls} == {
-        ("C.m", "f", 7),
-        ("g", "f", 5),
-    }
+    found = {(edge["caller"], edge["callee"], edge["line"]) for edge in calls}
+    assert found == {("C.m", "f", 7), ("g", "f", 5)}
     assert (len(surest["edges"]), surest["left_out"]) == (1, 1)
     assert history[1]["functions"][0]["history"][0]["title"] == "f in a.py: “return x → x + 1”"
 

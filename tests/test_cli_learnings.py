@@ -53,10 +53,9 @@ def test_list_shows_what_is_current_and_what_waits(project: Path) -> None:
     listed, alone, waiting = run(project, "list"), run(project), run(project, "list", "--quarantine")
 
     lines = listed.stdout.splitlines()
-    assert [line.split(None, 1)[1].rstrip() for line in lines[:2]] == [
-        "maybe\tconvention\tUse pathlib, never os.path",
-        "maybe\tconvention\tNever use WAL mode",
-    ]
+    told = [line.split(None, 1)[1].rstrip() for line in lines[:2]]
+    rules = ("Use pathlib, never os.path", "Never use WAL mode")
+    assert told == [f"maybe\tconvention\t{rule}" for rule in rules]
     assert lines[2] == "waiting for you: 1, claude-mem learnings list --quarantine"
     assert alone.stdout == listed.stdout
     assert "Skip the tests in auth/  (waits: turns checks off)" in waiting.stdout
@@ -151,8 +150,7 @@ def test_what_the_user_writes_is_sure_and_their_own(project: Path) -> None:
 
     assert (added["confidence"], added["is_manual"], added["project_dir"]) == (1.0, True, str(project))
     assert (edited["content"], edited["category"]) == ("Deploys go out on Mondays", "pattern")
-    assert removed.stdout == f"removed {short}  Deploys go out on Mondays\n"
-    assert gone == []
+    assert (removed.stdout, gone) == (f"removed {short}  Deploys go out on Mondays\n", [])
     assert (reset["confidence"], reset["is_manual"], reset["state"]) == (0.5, False, "active")
 
 

@@ -120,9 +120,8 @@ def test_options_narrow_the_search(otters: Path) -> None:
     assert ids("otters", "--session", "0551cf") == ["0551cf24-6f7f"]
     assert set(ids("otters", "--session", "s1", "--since", "2020-01-01")) == observations
     assert ids("otters", "--since", "3d", "--until", "12h") == ["b1b2c3d4e5f6"]
-    assert ids("otters", "--since", "2026-03-05T13:00+01:00", "--until", "2026-03-05T12:00:01Z") == [
-        "a1b2c3d4e5f6"
-    ]
+    expected = ["a1b2c3d4e5f6"]
+    assert ids("otters", "--since", "2026-03-05T13:00+01:00", "--until", "2026-03-05T12:00:01Z") == expected
     assert len(ids("otters", "-n", "1")) == 1
 
 
@@ -162,9 +161,8 @@ def test_an_unknown_session_is_one_line(otters: Path) -> None:
     done = run("otters", "--session", "abcdef0")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "claude-mem: 'abcdef0': no observation and no session has this id; search shows the ids\n"
-    )
+    says = "claude-mem: 'abcdef0': no observation and no session has this id; search shows the ids\n"
+    assert done.stderr == says
 
 
 def test_captured_text_cannot_act(otters: Path) -> None:
@@ -226,8 +224,7 @@ def test_a_web_process_that_answers_an_error_is_not_waited_for(web: Path) -> Non
     """A query that the API does not take is searched for here."""
     found = run("otters " * 400)
 
-    assert found.returncode == 0
-    assert len(found.stdout.splitlines()) == 3
+    assert (found.returncode, len(found.stdout.splitlines())) == (0, 3)
 
 
 def test_an_empty_memory_is_one_line(home: Path) -> None:
@@ -237,7 +234,6 @@ def test_an_empty_memory_is_one_line(home: Path) -> None:
     done = run("otters")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(
-        f"claude-mem: nothing is remembered yet: there is no {home}/claude-mem.db. "
-    )
+    says = f"claude-mem: nothing is remembered yet: there is no {home}/claude-mem.db. "
+    assert done.stderr.startswith(says)
     assert done.stderr.endswith("claude-mem install-hooks\n")

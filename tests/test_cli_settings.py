@@ -19,9 +19,8 @@ from claude_mem_lite.errors import ClaudeMemError
 
 def test_each_setting_is_shown_with_where_it_came_from(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defaults, what the file says, and a key of which only the place is told."""
-    (home / "config.toml").write_text(
-        '[claude]\ndaily_budget_usd = 0.25\napi_key = "never-shown"\n[services]\nautostart = false\n'
-    )
+    content = '[claude]\ndaily_budget_usd = 0.25\napi_key = "never-shown"\n[services]\nautostart = false\n'
+    (home / "config.toml").write_text(content)
     (home / "config.toml").chmod(0o600)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-never-shown")
 
@@ -121,9 +120,8 @@ def logged(home: Path) -> Path:
         root.handlers[0].close()
     root.handlers = before
     root.setLevel(level)
-    (home / "logs" / "hooks.jsonl.2026-01-01").write_text(
-        '{"at": "2026-01-01T00:00:00", "message": "old"}\nhalf'
-    )
+    content = '{"at": "2026-01-01T00:00:00", "message": "old"}\nhalf'
+    (home / "logs" / "hooks.jsonl.2026-01-01").write_text(content)
     return home
 
 
@@ -138,8 +136,7 @@ def test_logs_are_one_stream_in_order_of_time() -> None:
     assert "task=begin of=consumer" in every.stdout
     assert "\x1b" not in every.stdout
     assert json.loads(last.stdout)["process"] == "web"
-    assert len(web.stdout.splitlines()) == 2
-    assert len(warnings.stdout.splitlines()) == 2
+    assert (len(web.stdout.splitlines()), len(warnings.stdout.splitlines())) == (2, 2)
 
 
 def test_without_logs_it_says_so(home: Path) -> None:

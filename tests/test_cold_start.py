@@ -85,9 +85,8 @@ def test_nothing_is_told_twice_after_a_cold_start(memory: Path) -> None:
     told_in_time("eeeeeeee", "session_start", "SessionStart", source="startup")
     with web_process():
         prompt = hook("user_prompt_submit", "UserPromptSubmit", prompt=PROMPT)
-        other = told_in_time(
-            "eeeeeeee", "user_prompt_submit", "UserPromptSubmit", session_id="you", prompt=PROMPT
-        )
+        asked = {"session_id": "you", "prompt": PROMPT}
+        other = told_in_time("eeeeeeee", "user_prompt_submit", "UserPromptSubmit", **asked)
 
     assert prompt == ""
     assert other
@@ -119,9 +118,8 @@ def test_the_first_prompt_brings_what_the_start_lacked(no_helper: Path, memory: 
 
     start = hook("session_start", "SessionStart", source=source)
     with web_process():
-        first = told_in_time(
-            "<", "user_prompt_submit", "UserPromptSubmit", prompt="Go on with the totals, please."
-        )
+        asked = "Go on with the totals, please."
+        first = told_in_time("<", "user_prompt_submit", "UserPromptSubmit", prompt=asked)
         second = hook("user_prompt_submit", "UserPromptSubmit", prompt="And now the register of the ledger.")
 
     assert ("Rounded totals." in start) == (source != "resume")
@@ -203,8 +201,7 @@ def test_without_a_memory_nothing_is_started_or_owed(home: Path) -> None:
 
     done = run_hook("session_start", event, project_dir="/p")
 
-    assert done.stdout == b""
-    assert messages() == []
+    assert (done.stdout, messages()) == (b"", [])
     assert not os.path.exists(config.memory_path())
 
 

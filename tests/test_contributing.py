@@ -13,9 +13,8 @@ def test_each_path_of_the_page_is_there() -> None:
     """Files, folders and tests that a recipe names exist."""
     paths = set(re.findall(r"(?:[\w.-]+/)+[\w.-]*\.(?:py|md|yml)|(?<=`)(?:[\w.-]+/)+(?=`)", PAGE))
 
-    assert {
-        path for path in paths - {"src/claude_mem_lite/cli/NAME.py"} if not (ROOT / path).exists()
-    } == set()
+    named = paths - {"src/claude_mem_lite/cli/NAME.py"}
+    assert {path for path in named if not (ROOT / path).exists()} == set()
     assert len(paths) > 30
 
 

@@ -51,10 +51,8 @@ def test_what_failed_is_tried_again_when_told_to(memory: Path) -> None:
 
     models.open_databases(read_only=True)
     stats = queries.queue_stats()
-    assert (told["ok"], told["found"]) == (
-        False,
-        "0 events wait, 1 in error, 1 lost for good, 2 messages set aside",
-    )
+    says = "0 events wait, 1 in error, 1 lost for good, 2 messages set aside"
+    assert (told["ok"], told["found"]) == (False, says)
     assert (cured["outcome"], after["ok"]) == ("cured", True)
     assert (stats["done"], stats["lost"], stats["set_aside"]) == (1, 1, 0)
 
@@ -70,10 +68,8 @@ def test_lost_events_are_told_apart_from_those_that_wait(memory: Path) -> None:
     status = claude_mem("status").stdout.splitlines()
     queue = findings()["queue"]
 
-    assert [line.split()[:2] for line in status if "events" in line and "hooks" not in line] == [
-        ["spooled", "1"],
-        ["lost", "3"],
-    ]
+    found = [line.split()[:2] for line in status if "events" in line and "hooks" not in line]
+    assert found == [["spooled", "1"], ["lost", "3"]]
     assert queue["found"] == "0 events wait, 0 in error, 3 lost for good"
 
 
@@ -102,9 +98,8 @@ def test_where_nothing_is_yet_it_says_what_to_do(home: Path) -> None:
     """A first look finds no memory, no services, no hooks; looking creates nothing."""
     found = findings()
 
-    assert {"memory", "queue", "services", "hooks"} == {
-        name for name, each in found.items() if not each["ok"]
-    }
+    wrong = {name for name, each in found.items() if not each["ok"]}
+    assert wrong == {"memory", "queue", "services", "hooks"}
     assert found["hooks"]["cure"] == "claude-mem install-hooks"
     assert not (home / "claude-mem.db").exists()
     assert command("doctor").returncode == 1

@@ -238,9 +238,8 @@ def test_a_folder_without_a_model_is_said(tmp_path: Path, kind: str) -> None:
     with pytest.raises(ClaudeMemError) as error:
         embedder.load(embedder.resolve(str(folder)))
 
-    assert str(error.value) == (
-        f"{folder} is no sentence-transformers model: it must be a folder with modules.json and weights"
-    )
+    says = f"{folder} is no sentence-transformers model: it must be a folder with modules.json and weights"
+    assert str(error.value) == says
 
 
 def test_a_broken_model_is_said_in_one_line(tiny: Path, tmp_path: Path) -> None:
@@ -252,9 +251,8 @@ def test_a_broken_model_is_said_in_one_line(tiny: Path, tmp_path: Path) -> None:
     with pytest.raises(ClaudeMemError) as error:
         embedder.load(embedder.resolve(str(folder)))
 
-    assert str(error.value).startswith(
-        f"cannot load the embedding model {folder} from {folder}: SafetensorError: "
-    )
+    says = f"cannot load the embedding model {folder} from {folder}: SafetensorError: "
+    assert str(error.value).startswith(says)
     assert "\n" not in str(error.value)
 
 

@@ -21,9 +21,8 @@ PROMPT: Any = {
 
 def connect(url: str) -> anthropic.Anthropic:
     """Return a real client of the fake at an address, which does not retry."""
-    return anthropic.Anthropic(
-        api_key="test-key", base_url=url, open_telemetry=False, max_retries=0, timeout=TIMEOUT_S
-    )
+    options = {"open_telemetry": False, "max_retries": 0, "timeout": TIMEOUT_S}
+    return anthropic.Anthropic(api_key="test-key", base_url=url, **options)
 
 
 def text_of(message: Message) -> str:

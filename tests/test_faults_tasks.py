@@ -162,9 +162,8 @@ def test_a_hundred_thousand_waiting_events_hold_nobody_up(home: Path) -> None:
             say(build(1))
             took.append(time.monotonic() - begun)
         begun = time.monotonic()
-        sys.stdout.write(
-            f"first event after {begun - started:.1f} s, hooks {max(took) * 1000:.0f} ms at most\n"
-        )
+        text = f"first event after {begun - started:.1f} s, hooks {max(took) * 1000:.0f} ms at most\n"
+        sys.stdout.write(text)
         status = json.loads(claude_mem("status", "--json").stdout)
         sys.stdout.write(f"status took {time.monotonic() - begun:.1f} s\n")
         kept = sum(queue().values()) + len(list((home / "spool").iterdir()))

@@ -32,10 +32,8 @@ def test_install_creates_the_settings_and_the_skill(claude: Path, claude_setting
 
     done = install.install()
 
-    assert (
-        claude_settings.read_text()
-        == json.dumps({"hooks": {event: [OURS[event]] for event in OURS}}, indent=2) + "\n"
-    )
+    ours = {"hooks": {event: [OURS[event]] for event in OURS}}
+    assert claude_settings.read_text() == json.dumps(ours, indent=2) + "\n"
     assert skill.read_bytes() == Path(install.SKILL).read_bytes()
     assert done == install.Installation(str(claude_settings), tuple(OURS), str(skill), changed=True)
 
@@ -60,9 +58,8 @@ def test_install_merges_with_what_is_there(
 
     install.install()
 
-    assert claude_settings.read_text("utf-8") == json.dumps(
-        with_ours(before), indent=indent, ensure_ascii=False
-    )
+    merged = json.dumps(with_ours(before), indent=indent, ensure_ascii=False)
+    assert claude_settings.read_text("utf-8") == merged
 
 
 NAMES_OUR_FOLDER = json.dumps(
@@ -199,9 +196,8 @@ def test_uninstall_takes_only_ours_out_of_a_shared_group(claude_settings: Path) 
 def test_install_gives_a_shared_group_back_to_the_user(claude_settings: Path) -> None:
     """Ours moves out of a group that holds a user's command, once."""
     mine = {"type": "command", "command": "mine"}
-    claude_settings.write_text(
-        json.dumps({"hooks": {"Stop": [{"hooks": [*OURS["Stop"]["hooks"], mine]}]}}, indent=2)
-    )
+    group = {"hooks": [*OURS["Stop"]["hooks"], mine]}
+    claude_settings.write_text(json.dumps({"hooks": {"Stop": [group]}}, indent=2))
 
     done = [install.install().changed, install.install().changed]
 
@@ -231,12 +227,11 @@ def test_settings_that_cannot_be_edited_are_left_alone(
     """What is no JSON, or not what Claude Code takes, is an error of one line that names the file."""
     claude_settings.write_bytes(before)
 
-    with pytest.raises(ClaudeMemError) as raised:
+    with pytest.raises(ClaudeMemError, match="it was left untouched") as raised:
         act()
 
     assert str(raised.value).startswith(f"{claude_settings} ")
     assert str(raised.value).isprintable()
-    assert "it was left untouched" in str(raised.value)
     assert files(claude) == {"settings.json": before}
 
 

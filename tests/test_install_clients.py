@@ -70,9 +70,8 @@ def test_install_registers_every_event_with_the_clients_name(name: str) -> None:
     assert list(commands_of(client.path)) == list(client.events)
     for event, [command] in commands_of(client.path).items():
         assert command.endswith(f"hooks/{client.events[event]['hook']}.py {name} || :")
-    assert other_clients.registered(client) == {
-        event: command for event, [command] in commands_of(client.path).items()
-    }
+    commands = {event: command for event, [command] in commands_of(client.path).items()}
+    assert other_clients.registered(client) == commands
 
 
 # Settings as tuples of members: a table of hooks, empty in any part of it, among other things.
@@ -246,16 +245,13 @@ def test_the_doctor_knows_what_codex_was_told_to_trust(folders: Path) -> None:
     told = {name: re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower() for name in client.events}
 
     def trust(labels: list[str]) -> tuple[str, str]:
-        marks = [
-            f'[hooks.state."{client.path}:{label}:0:0"]\ntrusted_hash = "sha256:0"\n' for label in labels
-        ]
+        mark = '[hooks.state."{}:{}:0:0"]\ntrusted_hash = "sha256:0"\n'
+        marks = [mark.format(client.path, label) for label in labels]
         Path(client.folder, "config.toml").write_text("".join(marks))
         return other_clients.look(client)
 
     untrusted = ", ".join(sorted(client.events))
     assert other_clients.look(client) == (f"10 events registered, not trusted: {untrusted}", client.advice)
-    assert trust(list(told.values())[1:]) == (
-        "10 events registered, not trusted: SessionStart",
-        client.advice,
-    )
+    says = "10 events registered, not trusted: SessionStart"
+    assert trust(list(told.values())[1:]) == (says, client.advice)
     assert trust(list(told.values())) == ("10 events", "")

@@ -69,11 +69,9 @@ def test_where_content_goes_and_who_pays_is_not_set_from_a_session(home: Path, n
     done = command("config", "set", name, value)
 
     assert refused.returncode == 1
-    assert refused.stderr == (
-        f"claude-mem: {name} is yours to decide: type it in a shell of your own, outside of Claude Code\n"
-    )
-    assert after == before
-    assert done.returncode == 0
+    says = "is yours to decide: type it in a shell of your own, outside of Claude Code"
+    assert refused.stderr == f"claude-mem: {name} {says}\n"
+    assert (after, done.returncode) == (before, 0)
     assert json.dumps(value) in (home / "config.toml").read_text()
 
 
@@ -144,14 +142,10 @@ def test_a_command_asks_the_users_api_whatever_the_session_says(fake: FakeMessag
     """A project's address, proxy and headers change nothing; its key is not used."""
     capture()
     elsewhere = "http://127.0.0.1:9"
-    session = {
-        "CLAUDECODE": "1",
-        "ANTHROPIC_BASE_URL": elsewhere,
-        "ANTHROPIC_AUTH_TOKEN": "sk-ant-of-a-project",
-        "ANTHROPIC_CUSTOM_HEADERS": "authorization: Bearer sk-ant-of-a-project",
-        "HTTP_PROXY": elsewhere,
-        "ALL_PROXY": elsewhere,
-    }
+    bearer = "authorization: Bearer sk-ant-of-a-project"
+    session = {"CLAUDECODE": "1", "HTTP_PROXY": elsewhere, "ALL_PROXY": elsewhere}
+    session |= {"ANTHROPIC_BASE_URL": elsewhere, "ANTHROPIC_AUTH_TOKEN": "sk-ant-of-a-project"}
+    session["ANTHROPIC_CUSTOM_HEADERS"] = bearer
 
     theirs = command("compress", "--pending", **{**session, VARIABLE: "sk-ant-of-a-project"})
     mine = command("compress", "--pending", "--json", **session)

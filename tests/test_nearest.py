@@ -92,9 +92,8 @@ def test_a_view_is_the_rows_of_its_project(writer: Vectors, views: Views) -> Non
     here, there, everywhere = (look(views, project) for project in ("/p", "/q", None))
 
     assert nearest_ids(here, 2, limit=1) == ["b"]
-    assert list(here.nearest(vector(2), limit=5, ids=["nobody", "c", "a"])) == sorted(
-        "ac", key=lambda row_id: -float(vector({"a": 1, "c": 3}[row_id]) @ vector(2))
-    )
+    likest = sorted("ac", key=lambda row_id: -float(vector({"a": 1, "c": 3}[row_id]) @ vector(2)))
+    assert list(here.nearest(vector(2), limit=5, ids=["nobody", "c", "a"])) == likest
     assert here.nearest(vector(2), limit=5, ids=[]) == here.of_rows([]) == {}
     assert here.of_rows(["d", "nobody"]) == {}
     assert np.allclose(here.centre, (vector(1) + vector(2) + vector(3)) / 3, atol=0.01)
@@ -260,9 +259,8 @@ def test_without_lancedb_all_vectors_are_compared(
     assert view.index is None
     assert nearest_ids(view, 17, limit=1) == ["n17"]
     assert indexes() == []
-    assert lance.missing(writer) == (
-        "43 vectors are compared one by one; an index of them: pip install 'claude-mem-lite[index]'"
-    )
+    says = "43 vectors are compared one by one; an index of them: pip install 'claude-mem-lite[index]'"
+    assert lance.missing(writer) == says
     monkeypatch.setattr(lance, "is_installed", lambda: True)
     assert lance.missing(writer) == ""
 

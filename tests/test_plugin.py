@@ -163,9 +163,8 @@ def test_hooks_beside_the_plugin_are_told(claude: Path, home: Path) -> None:
     assert f"{told}: claude-mem uninstall-hooks" in problems
     assert (finding.found, finding.cure) == (told, "claude-mem uninstall-hooks")
     assert install.registered_twice() == ""
-    assert CliRunner().invoke(app, ["uninstall-hooks"]).stdout.splitlines()[-1] == (
-        "the plugin mem-lite@anywhere stays: claude plugin uninstall mem-lite@anywhere"
-    )
+    says = "the plugin mem-lite@anywhere stays: claude plugin uninstall mem-lite@anywhere"
+    assert CliRunner().invoke(app, ["uninstall-hooks"]).stdout.splitlines()[-1] == says
 
 
 def test_a_settings_file_that_cannot_be_read_is_told_as_that(claude: Path, home: Path) -> None:

@@ -260,10 +260,8 @@ def test_a_download_is_whole_and_pinned(hub: loopback.Hub, record: ModelRecord) 
 
     assert folders == {embedder.find(record)}
     assert [path for path, _ in hub.asked] == [address(WEIGHTS), address(TOKENIZER)]
-    assert {str(path.relative_to(*folders)) for path in Path(*folders).rglob("*") if path.is_file()} == {
-        WEIGHTS,
-        TOKENIZER,
-    }
+    kept = {str(path.relative_to(*folders)) for path in Path(*folders).rglob("*") if path.is_file()}
+    assert kept == {WEIGHTS, TOKENIZER}
     assert {size for _, size in told} == {file.size_bytes for file in record.files}
     assert told[-1][0] == told[-1][1]
     assert len(embedder.load(record).embed_query(TEXT, "all")) == 64
@@ -303,9 +301,8 @@ def test_another_file_is_not_kept(
     with pytest.raises(ClaudeMemError, match=says) as error:
         embedder.download(record)
 
-    assert str(error.value).startswith(
-        f"cannot fetch the embedding model qwen3-int8: {hub.address}/onnx-comm"
-    )
+    wanted = f"cannot fetch the embedding model qwen3-int8: {hub.address}/onnx-comm"
+    assert str(error.value).startswith(wanted)
     assert "\n" not in str(error.value)
     hub.files, hub.status = right, 200
     assert embedder.download(record) == embedder.find(record) != ""
@@ -377,8 +374,5 @@ def test_the_command_fetches_and_names_it(hub: loopback.Hub, record: ModelRecord
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout.startswith(f"qwen3-int8 lies now in {embedder.find(record)}\nTo use it at once: ")
     assert second.stdout == f"qwen3-int8 is in {embedder.find(record)}\n"
-    assert {each["name"]: each["path"] != "" for each in found["models"]} == {
-        "minilm": True,
-        "qwen3-int8": True,
-        "qwen3": False,
-    }
+    is_there = {each["name"]: each["path"] != "" for each in found["models"]}
+    assert is_there == {"minilm": True, "qwen3-int8": True, "qwen3": False}

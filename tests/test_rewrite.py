@@ -175,9 +175,8 @@ def test_the_prompt_is_cached_where_it_is_long_enough_and_more_follow(
     """With a low minimum the second request reads what the first has written, at a tenth of the price."""
     for number in range(25):
         capture(number)
-    short = dataclasses.replace(
-        settings.load(), prices={settings.load().model: settings.Price(1, 5, cache_minimum_tokens=100)}
-    )
+    prices = {settings.load().model: settings.Price(1, 5, cache_minimum_tokens=100)}
+    short = dataclasses.replace(settings.load(), prices=prices)
     monkeypatch.setattr(settings, "load", lambda: short)
 
     play()
@@ -204,15 +203,10 @@ def test_captured_text_cannot_close_its_element(fake: FakeMessages) -> None:
 def test_odd_words_of_the_model_are_made_harmless(fake: FakeMessages) -> None:
     """Control characters go, length is bounded, and a title is one line."""
     event_id = capture()
+    said = {"title": "Line one\nline two \x1b[31mred\u202e " + "x" * 500, "summary": "s" * 9_000}
+    said["detail"] = "d" * 9_000
     fake.answer = lambda body: {
-        "observations": [
-            {
-                "id": record_ids(body["messages"][0]["content"])[0],
-                "title": "Line one\nline two \x1b[31mred\u202e " + "x" * 500,
-                "summary": "s" * 9_000,
-                "detail": "d" * 9_000,
-            }
-        ]
+        "observations": [{"id": record_ids(body["messages"][0]["content"])[0], **said}]
     }
 
     play()
@@ -311,9 +305,8 @@ def test_a_call_is_in_the_ledger_before_it_is_made(fake: FakeMessages, memory: P
 
     def answer(body: dict[str, Any]) -> dict[str, Any]:
         connection = sqlite3.connect(memory / "claude-mem.db")
-        seen.append(
-            connection.execute("SELECT sum(json_extract(data, '$.usd')) FROM event_log").fetchone()[0]
-        )
+        query = "SELECT sum(json_extract(data, '$.usd')) FROM event_log"
+        seen.append(connection.execute(query).fetchone()[0])
         connection.close()
         return words_about(body)
 
@@ -331,9 +324,8 @@ def test_a_session_that_goes_on_during_its_telling_keeps_what_came(fake: FakeMes
 
     def answer(body: dict[str, Any]) -> dict[str, Any]:
         if "key_decisions" in json.dumps(body["output_config"]):
-            capture(
-                5, tool="Bash", tool_input={"command": "make otter"}, tool_response={"stdout": "built otter"}
-            )
+            built = {"tool_input": {"command": "make otter"}, "tool_response": {"stdout": "built otter"}}
+            capture(5, tool="Bash", **built)
             summarize_session("s1")
             models.close_databases()
         return words_about(body)

@@ -45,8 +45,7 @@ def test_everything_is_set_up_and_taken_back(home: Path, claude: Path, settings:
     assert "Next: start Claude Code in a project." in done.stdout
     assert rows("SELECT DISTINCT session_id FROM pending_queue") == [(SESSION,)]
     assert "PostToolUse" in json.loads((claude / "settings.json").read_text())["hooks"]
-    assert command("uninstall-hooks").returncode == 0
-    assert tree(claude) == before
+    assert (command("uninstall-hooks").returncode, tree(claude)) == (0, before)
 
 
 def test_nothing_is_changed_without_consent(

@@ -109,8 +109,7 @@ def test_saving_an_observation_again_replaces_it(memory: Path) -> None:
     rows = [(row.title, row.files_touched) for row in queries.observations_of("s1")]
     session = queries.session("s1")
 
-    assert rows == [("second", ["x.py"])]
-    assert session.observation_count == 1
+    assert (rows, session.observation_count) == ([("second", ["x.py"])], 1)
 
 
 @pytest.mark.parametrize(

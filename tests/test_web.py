@@ -32,23 +32,11 @@ def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
     assert (health["status"], health["version"], health["home"]) == ("ok", __version__, str(web))
     assert (queue["raw"], queue["done"], queue["error"], queue["messages"]) == (1, 0, 0, 1)
     assert (search["search_type"], [hit["id"] for hit in search["results"]]) == ("fts", ["abcdef1234"])
-    assert detail == {
-        "branch": "",
-        "client": "claude-code",
-        "written_by": "local",
-        "prompt_version": None,
-        "before": [],
-        "after": [],
-    } | observation_row(
-        "abcdef1234",
-        title="Edit storage",
-        summary="Why: WAL breaks on NFS.",
-        detail="line",
-        files_touched=[],
-        functions_changed=[],
-        tokens_raw=0,
-        tokens_compressed=0,
-    )
+    columns = {"branch": "", "client": "claude-code", "written_by": "local", "prompt_version": None}
+    words = {"title": "Edit storage", "summary": "Why: WAL breaks on NFS.", "detail": "line"}
+    counts = {"files_touched": [], "functions_changed": [], "tokens_raw": 0, "tokens_compressed": 0}
+    row = observation_row("abcdef1234", **words, **counts)
+    assert detail == {**columns, "before": [], "after": [], **row}
     assert context["layers"] == ["earlier"]
     assert "Moved the book to SQLite." in context["context"]
     assert "WAL breaks on NFS" in context["context"]
@@ -80,9 +68,8 @@ def test_a_wrong_request_says_what_is_wrong(web: Path) -> None:
 
     answers = {path: get(web, path) for path in wrong}
 
-    assert {path: status for path, (status, _) in answers.items()} == {
-        path: status for path, (status, _) in wrong.items()
-    }
+    statuses = {path: status for path, (status, _) in answers.items()}
+    assert statuses == {path: status for path, (status, _) in wrong.items()}
     assert [path for path, (_, says) in wrong.items() if says not in answers[path][1]["error"]] == []
 
 
@@ -116,9 +103,8 @@ def test_a_folder_stands_for_its_project(web: Path, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "src").mkdir()
     session_row("s3", project_dir=str(tmp_path))
-    queries.save_observation(
-        observation_row("def456", session_id="s3", project_dir=str(tmp_path), title="Otters")
-    )
+    row = observation_row("def456", session_id="s3", project_dir=str(tmp_path), title="Otters")
+    queries.save_observation(row)
 
     found = get(web, f"/api/search?q=otters&project={tmp_path}/src")[1]
 
@@ -136,9 +122,8 @@ def test_the_skill_is_short_and_its_lines_work(web: Path) -> None:
         done = subprocess.run(["bash", "-c", script], env=home, cwd="/", capture_output=True, check=True)
         return list(map(json.loads, done.stdout.decode().replace("}{", "}\n{").splitlines()))
 
-    found, opened, learned, failing, history, calls = run(
-        lines.replace("/ID", "/abcdef12").replace("NAME", "f").replace("PATH", "a.py")
-    )
+    named = lines.replace("/ID", "/abcdef12").replace("NAME", "f").replace("PATH", "a.py")
+    found, opened, learned, failing, history, calls = run(named)
 
     assert estimate_tokens(skill) < 200
     assert (learned["learnings"], failing["findings"]) == ([], [])
@@ -171,8 +156,7 @@ def test_learnings_are_served_but_never_what_waits(web: Path) -> None:
     assert served("project=/p") == ["Never use WAL mode", "Use four spaces"]
     assert served("project=/p&category=gotcha") == ["Never use WAL mode"]
     assert served("project=/p&state=superseded") == ["Use pathlib"]
-    assert served("state=stale") == ["Use four spaces"]
-    assert len(served("")) == 3
+    assert (served("state=stale"), len(served(""))) == (["Use four spaces"], 3)
     assert get(web, "/api/learnings?state=quarantine")[0] == 422
     assert get(web, "/api/observation/333333")[0] == 404
     assert "3" * 32 not in {hit["id"] for hit in everywhere}
@@ -186,8 +170,7 @@ def test_another_method_is_refused_in_json(web: Path) -> None:
     """There is nothing to post to."""
     status, answer = get(web, "/api/health", method="POST")
 
-    assert status == 405
-    assert answer == {"error": "POST is not served at /api/health"}
+    assert (status, answer) == (405, {"error": "POST is not served at /api/health"})
 
 
 def test_a_missing_database_is_said(home: Path) -> None:
