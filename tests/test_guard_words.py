@@ -167,6 +167,7 @@ RULES = [
     ("never create .js files in src/", "touch src/b/a.js", "touch src/b/a.ts"),
     ("commit subjects in lower case", "git commit -m 'Do it'", "git commit -m 'do it'"),
     ("never edit migrations", "sed -i s/a/b/ app/migrations/1.py", "edit docs/migrations.md"),
+    ("never edit migrations", "edit api/src/db/migration/V7__users.sql", "edit docs/migration.md"),
     ("leave .env alone, never edit it", "rm .env", "git restore --staged .env"),
 ]  # fmt: skip
 
@@ -269,6 +270,7 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
 @pytest.mark.parametrize(
     "rule",
     [
+        "go test of the slow_cases package only with -count=1",
         "No panics in production code",
         "Never stop the user's flow on internal failures", "Work on a new branch, not on main",
         "Deploys go out on Tuesdays", "Use pnpm", "Make sure that tests pass", "No commit SHA in metadata",

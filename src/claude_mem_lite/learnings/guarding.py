@@ -20,6 +20,7 @@ from claude_mem_lite.storage.models import Learning
 
 _COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line", re.IGNORECASE)
 _SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
+_ON = re.compile(r"(?<!\w)(?:on|of|for|auf|von|für|sur|pour|de|sobre|para|su)\W+(?:\w+\W+)?$", re.IGNORECASE)
 # Where something may be after all: what is named next.
 _EXCEPT = re.compile(
     r"(?i)(?<!\w)(?:outside(?: of)?|except(?: in| for| under)?|außer\w*|fuera de|hors de"
@@ -328,6 +329,8 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
     elif without:
         guard.commands.append(line)
         guard.without += without
+    elif any(each.kind == "text" and _ON.search(each.before) for each in rest):
+        return  # it says so of some operand alone
     elif (own or needed) and not rule_words.forbids(rule_words.BREAK.split(command.before)[-1]):
         subs = [word for word in plain[1:] if re.fullmatch(r"[a-z][\w-]*", word)]
         guard.commands.append(" ".join([plain[0], *subs, *own * bool(needed)]))  # "--no-edit with --amend"

@@ -92,7 +92,10 @@ _LANGUAGES = {
     "yaml": "*.yaml *.yml", "notebook": "*.ipynb", "notebooks": "*.ipynb",
 }  # fmt: skip
 # Files that are hardly ever named by their names.
-_FILES_OF = {name: (name,) for name in ("migrations", "node_modules")} | {"lockfile": ("*.lock", "*-lock.*")}
+_FILES_OF = {
+    "migrations": ("migrations", "migration"), "node_modules": ("node_modules",),
+    "lockfile": ("*.lock", "*-lock.*"),
+}  # fmt: skip
 
 _SENTENCE, _SCRIPTS = re.compile(r"(?<=[^\s.][.!?;])\s+"), r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _FULL_WIDTH = {ord(mark): f"{told} " for mark, told in zip("，、：。；！？", ",,:.;!?", strict=True)}
