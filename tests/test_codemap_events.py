@@ -12,7 +12,7 @@ import pytest
 from support.code import A, changes, edited, git, happen, known, repository
 from support.databases import work_off, work_on
 from support.hooks import run_hook, tool_event
-from support.processes import is_worked_off, wait_until
+from support.processes import is_queue_empty, wait_until
 from support.recorded import DATA
 
 from claude_mem_lite.capture import inbox
@@ -239,7 +239,7 @@ def test_the_map_equals_the_files_after_each_session(
             recorded_ledger.apply(event, folder)
             hook = install.hook_events()[event["hook_event_name"]]["hook"]
             run_hook(hook, event, project_dir=str(folder))
-        wait_until(is_worked_off)
+        wait_until(is_queue_empty)
         assert names(str(folder)) == after_session(number)
 
     assert {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.databases import find
 from support.hooks import run_hook
-from support.processes import is_worked_off, wait_until
+from support.processes import is_queue_empty, wait_until
 from support.recorded import FACTS, comparable, events, leaks
 
 from claude_mem_lite import config
@@ -28,7 +28,7 @@ def replay(version: str) -> None:
     command = [sys.executable, "-I", "-m", *program, "-w", "2"]
     with (Path(config.log_dir()) / "consumer.out").open("ab") as out:
         consumer = subprocess.Popen([*command, "-g", "TERM"], stdout=out, stderr=out)
-    wait_until(is_worked_off)
+    wait_until(is_queue_empty)
     consumer.terminate()
     consumer.wait()
 

@@ -15,7 +15,7 @@ import pytest
 from support import cases, delivery_experiment
 from support.databases import rows
 from support.hooks import tool_event
-from support.processes import end, is_worked_off, running, wait_until
+from support.processes import end, is_queue_empty, running, wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import backlog, inbox, priority
@@ -182,7 +182,7 @@ def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start
     status = first.wait(timeout=30)
     claimed = models.queue_database.execute_sql("SELECT count(*) FROM task WHERE claimed = 1").fetchone()
     consumer()
-    wait_until(is_worked_off)
+    wait_until(is_queue_empty)
 
     assert (status, claimed) == (0, (0,))
     assert {row.attempts for row in models.PendingEvent.select()} == {1}
@@ -200,7 +200,7 @@ def test_a_stop_wakes_the_workers_that_wait(memory: Path) -> None:
     inbox.append(json.dumps(tool_event("WebFetch")), "/p")
 
     with running(*command, "-g", "TERM") as consumer:
-        wait_until(is_worked_off)
+        wait_until(is_queue_empty)
         status = end(consumer)
 
     assert status == 0
@@ -254,7 +254,7 @@ def test_a_poisoned_task_is_set_aside_without_blocking_others(memory: Path) -> N
     deaths = 0
     while True:
         consumer = subprocess.Popen(command, cwd=Path(__file__).parent / "support", stderr=subprocess.DEVNULL)
-        wait_until(lambda: consumer.poll() is not None or is_worked_off())  # noqa: B023
+        wait_until(lambda: consumer.poll() is not None or is_queue_empty())  # noqa: B023
         if consumer.poll() is None:
             break
         deaths += 1
@@ -292,7 +292,7 @@ def test_a_backlog_survives_consumers_killed_in_the_middle_of_a_batch(memory: Pa
         consumer.kill()
         consumer.wait()
     consumer = delivery_experiment.start_consumer()
-    wait_until(is_worked_off)
+    wait_until(is_queue_empty)
     end(consumer)
 
     titles = [row.title for row in models.Observation.select()]

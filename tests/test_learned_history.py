@@ -10,7 +10,7 @@ import pytest
 from support.claudes_words import words_about
 from support.fake_messages import FakeMessages
 from support.hooks import run_hook
-from support.processes import is_worked_off, wait_until
+from support.processes import is_queue_empty, wait_until
 from support.recorded import DATA, play, restore
 
 from claude_mem_lite import settings, settings_file
@@ -104,7 +104,7 @@ def test_without_a_key_what_was_stated_is_known_and_nothing_is_guessed(
             hook = install.hook_events()[event["hook_event_name"]]["hook"]
             run_hook(hook, event, project_dir=demo.PROJECT)
     consumer()
-    wait_until(is_worked_off)
+    wait_until(is_queue_empty)
 
     rows = learning_rows.find(demo.PROJECT, state="active")
     assert len(rows) == 3

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.hooks import run_hook, tool_event
-from support.processes import STARTED, alive, claude_mem, finished, is_worked_off, wait_until
+from support.processes import STARTED, alive, claude_mem, finished, is_queue_empty, wait_until
 
 from claude_mem_lite import installed, settings
 from claude_mem_lite.capture import client, inbox
@@ -33,7 +33,7 @@ def test_the_services_stay_while_they_may_be_needed(home: Path) -> None:
     """For half an hour after the last event, and after the web process was asked something."""
     models.open_databases(read_only=True)
     now, later = time.time(), time.time() + HALF_AN_HOUR_S + 60
-    wait_until(is_worked_off)
+    wait_until(is_queue_empty)
 
     early = lifetime.look(now=now + HALF_AN_HOUR_S / 2)
     web_was_asked = lifetime.look(now=later)  # its clock says that it was asked a moment ago

@@ -85,6 +85,6 @@ def wait_until(condition: Callable[[], Any], *, timeout_s: float = 120) -> Any:
     return value
 
 
-def is_worked_off() -> bool:
-    """Tell whether no event waits for the consumer, in the spool neither, where a busy machine may put it."""
+def is_queue_empty() -> bool:
+    """Tell whether the queue and the spool are empty; hooks on a busy machine write to the spool."""
     return not spool.waiting() and queries.queue_stats()["messages"] == 0

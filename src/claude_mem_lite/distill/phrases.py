@@ -233,7 +233,7 @@ DEED = _any_of(
     "(?:请|帮我|给我|把)|谢谢|謝謝|ありがとう|감사|고마",
     start=r"^",
 )
-# It is to be done once more.
+# It asks to repeat something.
 AGAIN = _any_of(
     r"again,once more,nochmals?,noch einmal,encore une fois,de nouveau,de nuevo,otra vez,de novo,outra vez,di nuovo,ancora una volta,opnieuw,"
     "nog een keer,jeszcze raz,znowu,igen,en gång till,znovu,ещ[её] раз,снова,ще раз,tekrar",

@@ -330,7 +330,7 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
         guard.commands.append(line)
         guard.without += without
     elif any(each.kind == "text" and _ON.search(each.before) for each in rest):
-        return  # it says so of some operand alone
+        return  # the rule is about one operand, which a guard cannot express
     elif (own or needed) and not rule_words.forbids(rule_words.BREAK.split(command.before)[-1]):
         subs = [word for word in plain[1:] if re.fullmatch(r"[a-z][\w-]*", word)]
         guard.commands.append(" ".join([plain[0], *subs, *own * bool(needed)]))  # "--no-edit with --amend"
