@@ -15,7 +15,7 @@ import pytest
 from support.claudes_words import KEY, PROJECT, capture, row_of, words_about
 from support.fake_messages import FakeMessages, Fault, serving
 from support.hooks import run_hook, tool_event
-from support.processes import claude_mem, wait_until
+from support.processes import claude_mem, finished, wait_until
 from support.web import Connection
 
 from claude_mem_lite import config, settings_file
@@ -233,12 +233,12 @@ def remember(session_id: str) -> str:
     run_hook("post_tool_use", tool_event("Edit", session_id=session_id, **EDIT), project_dir=PROJECT)
     end_session(session_id=session_id)
     models.open_databases(read_only=True)
-    written = wait_until(lambda: finished(session_id))
+    written = wait_until(lambda: settled(session_id))
     models.close_databases()
     return str(written.written_by)
 
 
-def finished(session_id: str) -> models.Session | None:
+def settled(session_id: str) -> models.Session | None:
     """Return a session of which nothing waits any more."""
     found = models.Session.get_or_none(models.Session.id == session_id)
     waits = found is None or not found.summary or found.upgrade == rewrites.WAITING

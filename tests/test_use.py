@@ -228,8 +228,8 @@ def test_an_old_client_is_told_again_when_it_resumes(web_and_consumer: Path) -> 
     start = wait_until(lambda: hook("session_start", "SessionStart", source="startup", agent=""))
     file = told_in_time("allocate", "post_tool_use", "PostToolUse", **READ)
 
-    start = hook("session_start", "SessionStart", source="resume")
-    kept = (start, hook("post_tool_use", "PostToolUse", **READ))
+    resumed = hook("session_start", "SessionStart", source="resume")
+    kept = (resumed, hook("post_tool_use", "PostToolUse", **READ))
     again = hook("session_start", "SessionStart", source="resume", agent="")
     file_again = hook("post_tool_use", "PostToolUse", **READ)
 
