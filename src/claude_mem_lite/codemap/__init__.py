@@ -1,10 +1,10 @@
-"""Map a project's code: what it defines, what changed, and who calls whom.
+"""Map a project's code: its definitions, their changes and the calls between them.
 
-`sources` reads files, but for what .gitignore leaves out; `languages` describes them, `extract`
-those of Python; the consumer has the others parsed by a process of their own (`isolation`). `project` finds
-calls: in Python by `valueflow`, and by name in `resolution` for what that leaves open, in other languages by
-`calls`. The map is stored by file (`file_index`) and by call (`graph`); after a change `renewal` resolves
-what it can reach.
+`sources` reads the files that .gitignore does not exclude. `extract` describes Python files and `languages`
+all others, which the consumer parses in a worker process (`isolation`). `project` finds calls: in Python
+with `valueflow`, plus a match by name in `resolution` for calls left open; in other languages with `calls`.
+`file_index` stores the map by file and `graph` by call; after a change, `renewal` resolves only the calls
+that it can affect.
 Observations confirm calls or let them go stale (`evidence`, `heal`, `confidence`). `answers` and `mermaid`
 present the map.
 """

@@ -1,4 +1,4 @@
-"""Tell of a project's code, to the web process and the command line: histories, calls, diagrams."""
+"""Answer questions of the web process and the command line about code: histories, calls, diagrams."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from claude_mem_lite.codemap.mermaid import Call, render
 from claude_mem_lite.storage import call_edges, code
 from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
 
-# Columns that are served by their own names.
+# Columns served under their own names.
 _OF_FUNCTION = (
     "kind", "signature", "docstring", "decorators", "line", "end_line", "change_type", "session_id",
     "updated_at",
@@ -19,7 +19,7 @@ _OF_EDGE = ("source", "resolution", "level", "times_confirmed", "last_confirmed_
 
 
 def function(row: FunctionMapEntry) -> dict[str, Any]:
-    """Return a function as it is served."""
+    """Return a function as a JSON-ready dictionary."""
     return {
         "project_dir": row.project_dir,
         "file": row.file_path,
@@ -29,7 +29,7 @@ def function(row: FunctionMapEntry) -> dict[str, Any]:
 
 
 def edge(row: CallEdge) -> dict[str, Any]:
-    """Return a call as it is served; `why` says in words what its confidence rests on."""
+    """Return a call as a JSON-ready dictionary; `why` explains its confidence in words."""
     return {
         "caller": row.caller_function,
         "caller_file": row.caller_file,
@@ -43,7 +43,7 @@ def edge(row: CallEdge) -> dict[str, Any]:
 
 
 def why(row: CallEdge) -> str:
-    """Return what an edge rests on, in words."""
+    """Describe the evidence for an edge in words."""
     said = EVIDENCE.get(row.level, row.level)
     times = row.times_confirmed + (row.source == "observation")
     seen = f"observed {times} time{'s' * (times > 1)}" if times else ""
@@ -51,7 +51,7 @@ def why(row: CallEdge) -> str:
 
 
 def callgraph(project_dir: str | None, file: str, *, limit: int) -> list[dict[str, Any]]:
-    """Return a file's functions and the surest calls from and to it, of each project with such a file."""
+    """Return a file's functions and most confident calls in and out, for each project with such a file."""
     found = []
     for row in code.find_files(project_dir, file):
         edges = call_edges.edges_at(row.project_dir, row.file_path)
@@ -67,10 +67,10 @@ def callgraph(project_dir: str | None, file: str, *, limit: int) -> list[dict[st
 
 
 def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
-    """Return the functions that a name stands for, gone ones too, each with its changes, newest first.
+    """Return the functions that a name matches, deleted ones too, each with its changes, newest first.
 
-    While a project has not been scanned, a function that only an import knows is as its last change left it.
-    A method that is only inherited is that of the base class, with the class asked for as `inherited_by`.
+    A function known only from its history is reported as deleted if its project or file was scanned, else
+    with its last change. An inherited method is the base class's, with the requested class as `inherited_by`.
     """
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in code.find_functions(project_dir, name):
@@ -101,12 +101,11 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
 
 
 def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:
-    """Return the functions that a name stands for, each with its calls as "caller" or "callee".
+    """Return the functions that a name matches, each with its calls as "caller" or "callee".
 
-    As "callee" it comes with the `unresolved` calls of its name, any of which may mean it. Of a method
-    `overridden_by` are those that may run in its place; one that is only inherited is that of the base class,
-    with the class that was asked for as `inherited_by`. `is_stale`: files have changed since calls were
-    resolved.
+    A "callee" comes with the `unresolved` calls of its name, any of which may mean it. `overridden_by` lists
+    the methods that may run in a method's place. An inherited method is the base class's, with the requested
+    class as `inherited_by`. `is_stale` says that files have changed since calls were resolved.
     """
     is_stale = graph.is_stale(project_dir)
     hierarchy = Hierarchy(code.definitions(project_dir))
@@ -127,7 +126,7 @@ def calls(project_dir: str, name: str, *, side: str) -> list[dict[str, Any]]:
 
 
 def _inherited(project_dir: str, name: str, hierarchy: Hierarchy) -> dict[FunctionMapEntry, str]:
-    """Return the methods that classes inherit by a name like "Ledger.post", each with its heir."""
+    """Return the inherited methods that a name like "Ledger.post" means, each with the inheriting class."""
     owner, _, method = name.removesuffix("()").rpartition(".")
     found: dict[FunctionMapEntry, str] = {}
     for heir in code.find_functions(project_dir, owner) if owner else ():
@@ -143,8 +142,8 @@ def diagram(
 ) -> str:
     """Return a Mermaid flowchart: the functions that a session changed, with their direct neighbours.
 
-    `session_id` None stands for the session that changed a function last. `files` narrow it to calls from and
-    to them; with `is_whole` functions that nobody changed are drawn, too.
+    `session_id` None means the session that changed a function last. `files` narrow the chart to calls from
+    and to them; `is_whole` adds unchanged functions.
     """
     session_id = session_id or code.latest_changing_session(project_dir) or ""
     changed = code.changed_in(project_dir, session_id)

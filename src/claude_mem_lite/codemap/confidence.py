@@ -1,13 +1,13 @@
-"""Say how sure an edge is: by the evidence in the code, and by what was observed."""
+"""Confidence of call edges, from evidence in the code and from observations."""
 
-# Share of a level's edges that ran where their caller ran, in the test suites of huey 3.5.4, starlette 1.10.0
+# Share of a level's edges that ran when their caller ran, in the test suites of huey 3.5.4, starlette 1.10.0
 # and sqlparse 0.6.1 together: `benchmarks/codemap.py --executed`. A callback runs, but a library calls it.
 CONFIDENCE = {
     "direct": 0.95, "typed": 0.93, "several": 0.93, "passed": 0.93, "callback": 0.8, "protocol": 0.93,
     "any": 0.35, "override": 0.37, "guess": 0.8,
 }  # fmt: skip
-# The same beyond Python: share that TypeScript's compiler resolves so, too, in rxjs, zod, @reduxjs/toolkit,
-# immer, @tanstack/query-core, mobx and ajv together, of several one: `benchmarks/typescript_calls.py`.
+# Elsewhere: share that TypeScript's compiler resolves the same way in rxjs, zod, @reduxjs/toolkit, immer,
+# @tanstack/query-core, mobx and ajv; of "several", one is right. Source: `benchmarks/typescript_calls.py`.
 CALL_CONFIDENCE = {"direct": 0.99, "typed": 0.98, "several": 0.42, "guess": 0.62}
 EVIDENCE = {
     "direct": "the name is bound to it",
@@ -23,16 +23,16 @@ EVIDENCE = {
     "observed": "not seen in the code",
     "asked": "Claude's guess from the code",
 }
-STRONG = 0.75  # a confidence from which on edges are told without asking
-UNRESOLVED_CONFIDENCE = 0.5  # Source: unified PRD 8
+STRONG = 0.75  # from this confidence on, edges are shown unasked and count as certain
+UNRESOLVED_CONFIDENCE = 0.5
 
-# What an observation adds to an edge's confidence: a share of what is missing to the ceiling; and that of an
-# edge which only observations know. Source: phase 6 document 2.6.
+# An observation raises an edge's confidence by the share BOOST of its distance to CEILING. An edge known only
+# from observations starts at DISCOVERED.
 BOOST, CEILING, DISCOVERED = 0.15, 0.95, 0.6
-# Of what Claude was asked for, until something confirms it.
+# Confidence of Claude's answer about an unresolved call, until something confirms it.
 ASKED, ASKED_CONFIDENCE = "asked", 0.3
 
 
 def boosted(confidence: float, times: int = 1) -> float:
-    """Return a confidence after so many confirmations; each adds less than the one before."""
+    """Return a confidence after `times` confirmations; each adds less than the one before."""
     return max(confidence, CEILING - (CEILING - confidence) * (1 - BOOST) ** times)

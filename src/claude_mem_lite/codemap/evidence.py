@@ -1,4 +1,4 @@
-"""Read from an observation who calls whom: functions it changed or names, and frames of tracebacks."""
+"""Find calls in an observation, from functions that it changed or names and from traceback frames."""
 
 import ast
 import json
@@ -11,7 +11,7 @@ from claude_mem_lite.storage.models import FunctionMapEntry, Observation
 
 Place = tuple[str, str]  # file and qualified name
 
-# Python's own frames; pytest's short ones, which name the function; its long ones, which do not.
+# Python's frames; pytest's short ones, which name the function; its long ones, which do not; separators.
 _FRAME = re.compile(
     r'^[ \t]*File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>\S+)'
     r"|^(?P<short>[^\s:]+\.py):(?P<at>\d+): in (?P<in>\S+)"
@@ -19,7 +19,7 @@ _FRAME = re.compile(
     r"|^(?P<end>_{5,} .* _{5,}|={5,} .* ={5,}|During handling of .*|The above exception .*)$",
     re.MULTILINE,
 )
-# A frame of JavaScript: those of one error stand in a row, the innermost first.
+# A JavaScript stack frame; those of one error are on consecutive lines, innermost first.
 _JS_FRAME = re.compile(
     r"^[ \t]*(?:at|\u276f) (?:(?:async )?(?:new )?(?P<name>[^\s()]{1,200}) (?:\[as \w+\] )?)?"
     r"\(?(?:file://)?(?P<file>[^\s():]{1,500}\.[cm]?[jt]sx?):(?P<line>\d+):\d+\)?[ \t]*$",
@@ -27,14 +27,14 @@ _JS_FRAME = re.compile(
 )
 _NAMED = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b|\b[A-Za-z_]\w*(?=\(\))")
 _TEXT_CHARS = 200_000
-_MOST_TOGETHER = 30  # functions of one observation that are taken for neighbours
+_MOST_TOGETHER = 30  # functions of one observation; with more, none count as neighbours
 
 
 class Functions:
     """A project's functions by place, by name and by line."""
 
     def __init__(self, rows: Sequence[FunctionMapEntry]) -> None:
-        """Take the rows of the function map."""
+        """Index the rows of the function map."""
         self.places: dict[Place, FunctionMapEntry] = {
             (row.file_path, row.qualified_name): row for row in rows
         }
@@ -45,21 +45,21 @@ class Functions:
             self._by_name.setdefault(row.qualified_name, []).append(row)
 
     def named(self, name: str) -> Place | None:
-        """Return the one function of a qualified name; None where there is none, or more than one."""
+        """Return the only function with a qualified name; None where there is none, or more than one."""
         rows = self._by_name.get(name, [])
         return (rows[0].file_path, rows[0].qualified_name) if len(rows) == 1 else None
 
     def has_parameter(self, place: Place, name: str) -> bool:
-        """Tell whether a function is given something of that name: no other function is meant by it there."""
+        """Tell whether a function has a parameter of that name, which hides other functions of that name."""
         row = self.places.get(place)
         try:
             tree = ast.parse(f"def {row.signature}: pass" if row else "")
-        except SyntaxError:  # a class, or a signature that was cut or redacted
+        except SyntaxError:  # a class, or a truncated or redacted signature
             return False
         return any(isinstance(node, ast.arg) and node.arg == name for node in ast.walk(tree))
 
     def around(self, path: str, line: int, name: str) -> Place | None:
-        """Return the innermost function that a line is in; None where its name is another one."""
+        """Return the innermost function around a line; None if its name is not `name` ("": any)."""
         inside = [row for row in self._by_file.get(path, ()) if row.line <= line <= row.end_line]
         if not inside:
             return None
@@ -69,7 +69,7 @@ class Functions:
 
 
 def neighbours(observation: Observation, functions: Functions) -> list[Place]:
-    """Return the functions that an observation changed or names, in no order that means anything."""
+    """Return the functions that an observation changed or names, in arbitrary order."""
     found: dict[Place, None] = {}
     for change in observation.functions_changed:
         for path in observation.files_touched:
@@ -84,7 +84,7 @@ def neighbours(observation: Observation, functions: Functions) -> list[Place]:
 
 
 def called(text: str, functions: Functions, project_dir: str) -> Iterator[tuple[Place, Place]]:
-    """Yield who called whom by the tracebacks in a text: frames with no other one between them."""
+    """Yield pairs of caller and callee from the tracebacks in a text, by adjacent frames."""
     before: Place | None = None
     for match in _FRAME.finditer(text[:_TEXT_CHARS]):
         here = None
@@ -116,7 +116,7 @@ def _inside(path: str, project_dir: str) -> str:
 
 
 def output_of(raw: str) -> str:
-    """Return the texts of what a tool answered, from the JSON of its event, however deep they stand."""
+    """Return all strings in a tool's error and response, at any depth, from the JSON of its event."""
     try:
         event = json.loads(raw)
     except RecursionError:

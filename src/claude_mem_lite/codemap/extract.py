@@ -1,7 +1,7 @@
-"""Find what a Python source defines: its functions, methods and classes.
+"""Find the functions, methods and classes that a Python source defines.
 
-Pure functions over text; which of them changed `languages.diff` tells. The fingerprint of syntax and
-the source of signatures take a fifth of the time of `ast.dump` and `ast.unparse`.
+Pure functions over text; `languages.diff` tells which definitions changed. `_fingerprint` and `_text` take
+a fifth of the time of `ast.dump` and `ast.unparse`.
 """
 
 import ast
@@ -14,8 +14,8 @@ from typing import Any
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 DefinitionNode = FunctionNode | ast.ClassDef
 
-MAX_FUNCTIONS = 500  # a file with more is generated; Source: unified PRD 8
-# The kinds that are no functions; the members of one are its methods.
+MAX_FUNCTIONS = 500  # a file with more is taken to be generated
+# Kinds that are not functions; their members are methods.
 TYPES = frozenset({"class", "struct", "interface", "trait", "enum", "type", "module"})
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -31,7 +31,7 @@ _FIELDS = {node: tuple(field for field in node._fields if field not in _UNSEEN) 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function, method or type as its file defines it; one that `is_empty` does nothing yet."""
+    """A function, method or type as its file defines it; `is_empty` if its body has no code yet."""
 
     qualified_name: str
     kind: str
@@ -47,8 +47,8 @@ class Function:
 def extract(source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
     """Functions, methods and classes of a source, nested ones too, in the order of their lines.
 
-    Of several definitions of one name the last counts, as in Python; the accessors of one property are one
-    function. `signature` leaves out `self` and `cls`; `body_hash` stays the same when only the name, the
+    If a name is defined more than once, the last definition counts, as in Python; a property's accessors are
+    one function. `signature` leaves out `self` and `cls`; `body_hash` stays the same when only the name, the
     docstring, comments or whitespace change. Raises: SyntaxError where Python cannot parse the source.
     """
     try:
@@ -60,10 +60,10 @@ def extract(source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
 def parse(source: str | bytes) -> ast.Module:
     """Return a source's syntax tree.
 
-    Raises: SyntaxError where Python cannot parse it, NUL bytes and endless nesting included.
+    Raises: SyntaxError where Python cannot parse it, also for NUL bytes and too deep nesting.
     """
     try:
-        with warnings.catch_warnings():  # "\\d" in somebody's source is not ours to report
+        with warnings.catch_warnings():  # a wrong escape in the user's source is not ours to report
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -71,7 +71,7 @@ def parse(source: str | bytes) -> ast.Module:
 
 
 def describe(tree: ast.Module, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
-    """Describe a tree's definitions, one a name, as many as `limit` allows; its docstrings are taken out."""
+    """Describe a tree's definitions, one per name, at most `limit`; removes the docstrings from the tree."""
     by_name: dict[str, Function] = {}
     found = [(*each, _taken_docstring(each[-1])) for each in _walk(tree.body)]
     for name, kind, node, docstring in found:
@@ -116,7 +116,7 @@ def _walk(
 
 
 def _inside(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """Statements one level down: those of a branch, of `except` and of `case`."""
+    """Yield the statements one level down: those of branches, of `except` and of `case`."""
     for field in ("body", "handlers", "cases", "orelse", "finalbody"):
         for child in getattr(statement, field, ()):
             if isinstance(child, ast.stmt):
@@ -126,7 +126,7 @@ def _inside(statement: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _taken_docstring(node: DefinitionNode) -> str | None:
-    """Take a definition's docstring out of the tree, and return its first line."""
+    """Remove a definition's docstring from the tree and return its first line."""
     text = ast.get_docstring(node)
     if text is None:
         return None
@@ -135,7 +135,7 @@ def _taken_docstring(node: DefinitionNode) -> str | None:
 
 
 def _is_accessor(node: DefinitionNode) -> bool:
-    """Tell whether it is the setter, getter or deleter of a property defined before it."""
+    """Tell whether a function is the setter, getter or deleter of a property defined before it."""
     return any(
         isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == node.name
         for each in node.decorator_list
@@ -143,7 +143,7 @@ def _is_accessor(node: DefinitionNode) -> bool:
 
 
 def _body_hash(node: DefinitionNode) -> str:
-    """Return the MD5 of what a definition does, whatever its name; of a class without its methods."""
+    """Return the MD5 of a definition without its name, and of a class without its methods."""
     body = node.body
     if isinstance(node, ast.ClassDef):
         body = [statement for statement in body if not isinstance(statement, _DEFINITIONS)]
@@ -165,12 +165,12 @@ def _signature(node: DefinitionNode, *, is_method: bool) -> str:
 
 
 def _fingerprint(head: str, nodes: Sequence[ast.AST]) -> str:
-    """Return the MD5 of syntax, 32 hex digits; positions, quotes and needless brackets do not count."""
+    """Return the MD5 of syntax as 32 hex digits, ignoring positions, quotes and redundant brackets."""
     out = [head]
     try:
         for node in nodes:
             _dump(node, out.append)
-    except RecursionError:  # an expression some 900 deep: its nodes by level tell nearly as much
+    except RecursionError:  # some 900 levels deep: the nodes by level identify it nearly as well
         out = [head]
         for node in nodes:
             out += [
@@ -188,7 +188,7 @@ def _dump(node: Any, out: Callable[[str], object]) -> None:
         out(node.id)
     elif kind is ast.Constant:
         out(repr(node.value))
-    elif kind is ast.Attribute:  # these four are most of what there is
+    elif kind is ast.Attribute:  # these four kinds are most of all nodes
         out(".")
         _dump(node.value, out)
         out(node.attr)
@@ -248,7 +248,7 @@ def _inner(node: ast.expr) -> str:
 
 
 def _parameters(node: ast.arguments, *, skip_first: bool) -> str:
-    """Return what stands between a definition's brackets; without `self` or `cls` where asked to skip it."""
+    """Return the text between a definition's brackets; `skip_first` leaves out `self` or `cls`."""
     plain = [*node.posonlyargs, *node.args]
     defaults = [None] * (len(plain) - len(node.defaults)) + node.defaults
     parts = []

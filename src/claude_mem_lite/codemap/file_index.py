@@ -1,6 +1,6 @@
-"""A project's map as it is remembered: its files, read anew where they changed, and their functions.
+"""A project's stored map: its files, read again when they change, and their functions.
 
-Of a source with secrets in it nothing is kept that `redaction` takes out; of ignored files nothing is.
+Nothing that `redaction` removes from a source is stored, and nothing of ignored files.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from claude_mem_lite.storage.models import FunctionMapEntry, memory_database
 
 # A larger project is mapped whole only when the user asks for it.
 MOST_FILES = 2_000
-_AT_ONCE = 20  # files of one transaction: a fraction of a second
+_AT_ONCE = 20  # files per transaction, which takes a fraction of a second
 _MOST_CHARS, _MOST_DECORATORS = 1_000, 20
-_FIRST_MAPPED = ("Python",)  # by a version that did not note what it mapped
+_FIRST_MAPPED = ("Python",)  # languages of a full scan that recorded none
 _TOLD = ("project_dir", "file_path", "qualified_name", "kind", "signature")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Who saw the code as it is: a session ("" for none), by which of its observations, and when.
+    """Who saw a state of the code: a session ("" for none), through which observation, and when.
 
-    What became of a function is told of the `project`; the map itself is one of a work tree. "": the same.
+    Changes of functions are recorded under `project`, "" for the work tree that the map belongs to.
     """
 
     session_id: str = ""
@@ -50,7 +50,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Scan:
-    """What a scan found: how many files there are, which changed or went, which could not be read and why.
+    """Result of a scan: the number of files, the paths that changed or are gone, and errors by path.
 
     `changes` counts functions as "new", "modified", "deleted" and "unchanged", those of changed files only.
     """
@@ -63,12 +63,12 @@ class Scan:
 
 
 def take(project_dir: str, path: str, text: str, seen: Seen, *, digest: str = "") -> tuple[Counter[str], str]:
-    """Take in a file's source; return how many functions are new, modified, deleted, unchanged; its error.
+    """Store a file's functions; return the counts of new, modified, deleted, unchanged ones, and its error.
 
-    `digest` is that of the bytes on the disk. A source that cannot be parsed leaves what was known standing.
+    `digest` is that of the bytes on disk. If the source cannot be parsed, the stored functions stay.
     """
     redacted = redact(text)
-    if redacted != text and path.endswith(sources.PYTHON):  # the others' parsers go on after what is no code
+    if redacted != text and path.endswith(sources.PYTHON):  # other parsers recover after invalid code
         redacted = masked(text, redacted)
     new = scan_source(path, redacted)
     new = replace(new, digest=digest or _digest(text))
@@ -77,10 +77,10 @@ def take(project_dir: str, path: str, text: str, seen: Seen, *, digest: str = ""
 
 
 def follow(project_dir: str, path: str, before: str | None, after: str, seen: Seen) -> None:
-    """Take in an edit that was captured, with the file before it where that is known ("": there was none).
+    """Apply a captured edit; `before` is the file's earlier text, "" for a new file, None if unknown.
 
-    What the map did not know of the file before is nobody's edit. An edit older than what is known of the
-    file changes nothing.
+    A file that is not mapped is first stored as `before`, under no session; if a mapped file differs from
+    `before`, the difference goes to the session, but to no observation. An outdated edit changes nothing.
     """
     if not _mapped(sources.Tree(project_dir), [path]):
         return
@@ -98,10 +98,10 @@ def follow(project_dir: str, path: str, before: str | None, after: str, seen: Se
 def past_changes(
     project_dir: str, path: str, versions: tuple[str, str], changes: Iterable[Change], seen: Seen
 ) -> list[dict[str, Any]]:
-    """Return what an edit of long ago did to functions, for the history alone.
+    """Return the changes that a past edit made to functions, as rows for the history.
 
-    `versions` are the file before ("" for a new one) and after. Nothing is written: the map has the code as
-    it is now.
+    `versions` are the file's text before ("" for a new file) and after. Nothing is written, because the map
+    holds the present code.
     """
     told = {each.qualified_name: each.change_type for each in itertools.islice(changes, MAX_FUNCTIONS)}
     if not told or not _mapped(sources.Tree(project_dir), [path]):
@@ -120,9 +120,9 @@ def past_changes(
 
 
 def scan(project_dir: str, *, track: Callable[[Sequence[str]], Iterable[str]] = iter) -> Scan:
-    """Read all files of a project that changed, by content; those that are gone leave the map.
+    """Map all files of a project whose content changed, and drop deleted files from the map.
 
-    `track` yields the paths and shows how far it is, as `rich.progress.track` does.
+    `track` yields the paths and shows progress, as `rich.progress.track` does.
     """
     reading = _Reading(project_dir, Seen())
     paths = _mapped(reading.tree, sources.source_files(project_dir))
@@ -132,10 +132,10 @@ def scan(project_dir: str, *, track: Callable[[Sequence[str]], Iterable[str]] = 
 def rescan(
     project_dir: str, seen: Seen, *, paths: Sequence[str] | None = None, only_newer: bool = False
 ) -> Scan:
-    """Read what changed on the disk, by content: some files, or those that `_listed` allows for.
+    """Map the files whose content changed on disk: `paths`, or those that `_listed` selects.
 
-    With `only_newer` a file is not read that was written before the map was told of it last. Where the
-    folder is not there nothing happens.
+    With `only_newer`, files last written before their last update in the map are skipped. A folder that does
+    not exist leaves the map unchanged.
     """
     reading = _Reading(project_dir, seen, only_newer=only_newer)
     if paths is not None:
@@ -145,15 +145,15 @@ def rescan(
 
 
 def note(project_dir: str, **values: Any) -> None:
-    """Note something of a project's map beside what is noted."""
+    """Add values to the stored state of a project's map."""
     with memory_database.atomic():
         code.save_state(project_dir, code.state(project_dir) | values)
 
 
 def _listed(reading: _Reading) -> tuple[bool, list[str]]:
-    """Return whether all of a project can be read, and its files; only those known of a large one.
+    """Return whether the whole project is to be read, and its files; of a large one only the mapped files.
 
-    So too of a folder that is no repository: only the user can want all of a home folder mapped.
+    A folder that is no repository counts as large: a whole home folder is mapped only on request.
     """
     if os.path.exists(os.path.join(reading.project_dir, ".git")):
         found = list(itertools.islice(sources.source_files(reading.project_dir), MOST_FILES + 1))
@@ -163,7 +163,7 @@ def _listed(reading: _Reading) -> tuple[bool, list[str]]:
 
 
 def _mapped(tree: sources.Tree, paths: Iterable[str]) -> list[str]:
-    """Return the paths inside the project whose sources may be kept, by what links are called and lead to."""
+    """Return the paths inside the project that may be stored; a link is judged by its name and its target."""
     ignored = IGNORED_FILES + config.capture_limits()[1]
     return [
         path
@@ -174,7 +174,7 @@ def _mapped(tree: sources.Tree, paths: Iterable[str]) -> list[str]:
         and not tree.ignored.file(path)
         and not ignored_name(path, ignored)
         and (target == path or not ignored_name(target, ignored))
-        and _stored(path) == path  # a name that is no text is no project's
+        and _stored(path) == path  # no names with invalid Unicode or too long to store
     ]
 
 
@@ -186,11 +186,11 @@ class _Reading:
         self.tree = sources.Tree(project_dir)
         self.seen = seen
         self.known = code.source_files(project_dir)
-        # What a project had when it was first read whole, no session has changed.
+        # Files found by the first full scan count as changed by no session.
         is_first = "scanned_at" not in code.state(project_dir)
         self._first_seen = replace(seen, session_id="") if is_first else seen
         self._found = Scan()
-        # What another Python packed is read again.
+        # Files packed in another format, as by another Python, are read again.
         self._is_packed = code.state(project_dir).get("packed_as", _FORMAT) == _FORMAT
         self._only_newer = only_newer and self._is_packed
 
@@ -201,19 +201,19 @@ class _Reading:
         is_whole: bool,
         track: Callable[[Sequence[str]], Iterable[str]] = iter,
     ) -> Scan:
-        """Read files; of a whole project drop those that were not named."""
+        """Read files; with `is_whole`, drop mapped files that are not in `paths`."""
         places = (os.path.join(self.project_dir, path) for path in (".git", *paths, *self.known))
         if not any(map(os.path.exists, places)):
-            return self._found  # the folder is gone, or is not the one that the edits were made in
+            return self._found  # the folder is gone, or not the one that was edited
         self._found.files = len(paths)
         with no_collection():
-            waiting = iter(track(paths))  # some at a time: a commit costs more than what it commits
+            waiting = iter(track(paths))  # in batches: a commit costs more than its rows
             while some := list(itertools.islice(waiting, _AT_ONCE)):
                 with memory_database.atomic():
                     for path in some:
                         is_first = is_whole and path not in self.known
                         self._read(path, self._first_seen if is_first else self.seen)
-        # Of a language whose grammar was taken out nothing is known to have gone.
+        # Files whose grammar was uninstalled are missing from `paths`, but may still exist.
         others = sorted(path for path in self.known.keys() - set(paths) if languages.of(path) is not None)
         if is_whole:
             for path in others:
@@ -233,7 +233,7 @@ class _Reading:
             if known is not None:
                 self._forget(path)
             return
-        except OSError as failure:  # it is there: what is known of it stands
+        except OSError as failure:  # the file exists: keep what is stored
             self._found.errors[path] = f"cannot be read: {failure.strerror}"
             return
         digest, error = hashlib.sha256(data).hexdigest(), known.error if known else ""
@@ -266,7 +266,7 @@ def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]
         return Counter()
     stored = code.functions_in(project_dir, new.path) if known is not None else ()
     old = {each.qualified_name: each for each in stored}
-    # What may be defined where the source is not understood stays as it was known.
+    # Functions that may be defined in a part that could not be parsed keep their stored state.
     missing = old.keys() - {each.qualified_name for each in new.functions}
     unsure = languages.unsure(new.path, text, missing) if missing else ()
     functions = [
@@ -297,7 +297,7 @@ def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]
 
 
 def _was_scanned(project_dir: str, path: str) -> bool:
-    """Tell whether a project was read whole since the language of a file is mapped."""
+    """Tell whether a full scan of the project included the language of a file."""
     state, language = code.state(project_dir), languages.of(path)
     scanned = state.get("languages", _FIRST_MAPPED) if "scanned_at" in state else ()
     return language is not None and language.name in scanned
@@ -312,7 +312,7 @@ def _texts(function: Function) -> list[str]:
 
 
 def _redacted(texts: Iterable[str]) -> dict[str, str]:
-    """Return, of texts with a secret in them, what may be stored: in a source, escapes may have hidden it."""
+    """Map texts to their redacted form, {} if none has a secret: escapes may have hidden it in the source."""
     different = sorted(set(texts))
     together = "\n".join(different)
     if redact(together) == together.encode("utf-8", "replace").decode():
@@ -321,7 +321,7 @@ def _redacted(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _described(function: Function, shown: Mapping[str, str]) -> dict[str, Any]:
-    """Return a function's columns; `shown` are the texts that take the place of others."""
+    """Return a function's columns; `shown` maps texts to their replacements."""
     signature, docstring, *decorators = [_stored(shown.get(each, each)) for each in _texts(function)]
     return {
         "qualified_name": function.qualified_name,
@@ -336,13 +336,13 @@ def _described(function: Function, shown: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _stored(text: str) -> str:
-    """Return a text as the database takes it: no half characters, and cut where it is endless."""
+    """Return a text fit for the database: without lone surrogates, truncated to `_MOST_CHARS`."""
     whole = text.encode("utf-8", "replace").decode()
     return whole if len(whole) <= _MOST_CHARS else f"{whole[:_MOST_CHARS]}…"
 
 
 def _left_by(seen: Seen, change: str, old: FunctionMapEntry | None) -> dict[str, Any]:
-    """Return who changed a function last: of one that did not change, who it was before."""
+    """Return the columns of a function's last change: the stored ones if it did not change."""
     if old is not None and change == "unchanged":
         return {name: getattr(old, name) for name in ("change_type", "session_id", "updated_at")}
     return {"change_type": change, "session_id": seen.session_id, "updated_at": seen.at}

@@ -1,4 +1,4 @@
-"""Keep a project's calls: found in the code, confirmed by what was observed."""
+"""Store a project's calls, as found in the code and confirmed by observations."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
@@ -13,16 +13,16 @@ from claude_mem_lite.storage import call_edges, code, models
 from claude_mem_lite.storage.call_edges import Pair
 from claude_mem_lite.storage.code import Mapped
 
-MOST_LINES = 600_000  # of a project whose calls are resolved unasked: about 600 MiB and half a minute
-MODULE = "<module>"  # the name of what calls at the top level of a file
+MOST_LINES = 600_000  # largest project whose calls are resolved unasked: about 600 MiB, half a minute
+MODULE = "<module>"  # caller of the calls at the top level of a file
 
 _SAID_BY_CODE = ("resolution", "level", "shape", "line", "confidence", "source")
 
 
 def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None) -> bool:
-    """Resolve the project's calls anew if any of its files changed since; return whether it did so.
+    """Resolve the project's calls again if any of its files changed; return whether it did so.
 
-    Those of a project with more lines stay as they are.
+    The calls of a project with more than `most_lines` lines stay as they are.
     """
     files = _with_calls(project_dir)
     if most_lines is not None and sum(file.lines for file in files.values()) > most_lines:
@@ -41,9 +41,9 @@ def refresh(project_dir: str, session_id: str, *, most_lines: int | None = None)
 
 
 def refresh_apart(project_dir: str, session_id: str, *, most_lines: int) -> bool:
-    """Do as `refresh` in a worker process, where this process is to stay small: see `isolation`.
+    """Run `refresh` in a worker process if this process must stay small: see `isolation`.
 
-    Raises: EndedError where the worker ended over it.
+    Raises: EndedError where the worker ended before it was done.
     """
     return isolation.run_large(_open_and_refresh, project_dir, session_id, most_lines)
 
@@ -61,7 +61,7 @@ def is_stale(project_dir: str) -> bool:
 
 
 def _with_calls(project_dir: str) -> dict[str, Mapped]:
-    """Return a project's files in whose language callers are looked for."""
+    """Return a project's files in languages whose calls are resolved."""
     found = code.mapped_files(project_dir).items()
     return {path: file for path, file in found if (of := languages.of(path)) and of.has_calls}
 
@@ -74,7 +74,7 @@ def _state_of(files: Mapping[str, Mapped]) -> str:
 def rows(
     project_dir: str, modules: Mapping[str, str], calls: Iterable[Edge], session_id: str
 ) -> dict[Pair, dict[str, Any]]:
-    """Return what the code says of each call, and of those whose callee is unknown."""
+    """Return a database row for each call in the code, resolved or not."""
     files: dict[str, str] = {}
     for path, module in modules.items():
         files.setdefault(module, path)
@@ -95,10 +95,10 @@ def rows(
 
 
 def _replace(project_dir: str, found: dict[Pair, dict[str, Any]], changed: Collection[str] | None) -> None:
-    """Store what is different in the files that `changed` (None: all).
+    """Store the calls that differ in the files `changed` (None: all) and delete those that are gone.
 
-    An observed call that the code does not show stays as long as both functions. What Claude was asked for
-    stays as long as the code has a call of that name whose callee is unknown.
+    An observed call that the code does not show stays as long as both functions exist. An answer of Claude's
+    also needs an unresolved call of that name in the code.
     """
     known = call_edges.known_edges(project_dir, changed)
     is_observed = any(edge.source != "ast" for edge in known)
@@ -132,7 +132,7 @@ def _last(name: str) -> str:
 
 
 def _place(dotted: str, files: dict[str, str]) -> tuple[str, str]:
-    """Return the file and the qualified name of a dotted name: its longest beginning that is a module."""
+    """Split a dotted name into file and qualified name; its longest prefix that is a module is the file."""
     module, rest = dotted, ""
     while module and module not in files:
         module, _, last = module.rpartition(".")

@@ -1,7 +1,7 @@
-"""Heal the call graph: confirm and discover calls by what was observed, and let others go stale.
+"""Heal the call graph: observations confirm and discover calls, and unconfirmed ones go stale.
 
-A traceback tells who called whom. Functions that were changed or named together only confirm an edge that is
-there, in whichever direction it is, or find one where the code has an unresolved call of that name.
+A traceback shows caller and callee. Functions that were changed or named together only confirm an existing
+edge, in whichever direction it runs, or add one where the code has an unresolved call of that name.
 """
 
 import itertools
@@ -14,14 +14,14 @@ from claude_mem_lite.codemap.evidence import Functions, Place
 from claude_mem_lite.storage import call_edges, code, queries
 from claude_mem_lite.storage.models import CallEdge, Observation, memory_database
 
-# Source: phase 6 document 2.6; what counts as stale: DESIGN.
+# Sessions without confirmation that make an observed call stale, its loss per further session, its minimum.
 STALE_SESSIONS, STALE_STEP, STALE_FLOOR = 10, 0.05, 0.05
 _AT_ONCE = 200  # observations in one transaction
 
 
 @dataclass(slots=True)
 class _Graph:
-    """A project's functions and its calls, the unresolved ones by caller and last name."""
+    """A project's functions and calls; unresolved calls by caller and the last part of the callee's name."""
 
     project_dir: str
     functions: Functions
@@ -29,16 +29,16 @@ class _Graph:
     unresolved: dict[tuple[Place, str], CallEdge]
 
     def call_of(self, caller: Place, callee: Place) -> CallEdge | None:
-        """Return the call in a function that may be one of another, by its name; None where there is none."""
+        """Return the caller's unresolved call of the callee's name, if any, unless it calls a parameter."""
         call = self.unresolved.get((caller, callee[1].rpartition(".")[2]))
         is_given = call is not None and self.functions.has_parameter(caller, call.callee_function)
         return None if is_given else call
 
 
 def heal(project_dir: str) -> Counter[str]:
-    """Take in the evidence of the observations since the last time; return what was confirmed and discovered.
+    """Apply the evidence of new observations; return the counts of calls "confirmed" and "discovered".
 
-    Each observation counts once: how far this has come is stored with what it did.
+    Each observation counts once: the position reached is stored in the transaction of its effects.
     """
     total: Counter[str] = Counter()
     graph: _Graph | None = None
@@ -60,7 +60,7 @@ def heal(project_dir: str) -> Counter[str]:
 
 
 def decay(project_dir: str, session_id: str) -> int:
-    """Lower the observed calls that ten sessions have not confirmed; once for each session that is closed."""
+    """Lower calls not found in code that ten sessions did not confirm, once per session; return how many."""
     with memory_database.atomic():
         if code.state(project_dir).get("decayed_for") == session_id:
             return 0
@@ -89,7 +89,7 @@ def _graph(project_dir: str) -> _Graph:
 
 
 def _heal_by(observation: Observation, graph: _Graph) -> Counter[str]:
-    """Apply one observation's evidence; an edge is confirmed once by it, however often it tells of it."""
+    """Apply one observation's evidence; it confirms an edge once, however often it shows it."""
     event = queries.pending_event(observation.id)
     text = evidence.output_of(event.raw_output) if event else observation.detail or ""
     ran = set(evidence.called(text, graph.functions, graph.project_dir))
@@ -111,13 +111,13 @@ def _heal_by(observation: Observation, graph: _Graph) -> Counter[str]:
 def _confirm(edge: CallEdge, observation: Observation) -> None:
     edge.confidence = boosted(edge.confidence)
     edge.times_confirmed += 1
-    edge.last_confirmed_at = max(edge.last_confirmed_at or "", observation.created_at)  # may be imported
+    edge.last_confirmed_at = max(edge.last_confirmed_at or "", observation.created_at)  # imports may be older
     edge.observation_id = observation.id
     edge.save()
 
 
 def _discover(caller: Place, callee: Place, call: CallEdge | None, observation: Observation) -> CallEdge:
-    """Add a call that observations tell of; where the code has one of that name, its line and form."""
+    """Add a call known from an observation, with the line and shape of the code's unresolved call, if any."""
     row = {
         "project_dir": observation.project_dir,
         **dict(zip(call_edges.PAIR, (*caller, *callee), strict=True)),

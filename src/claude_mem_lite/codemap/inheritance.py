@@ -1,4 +1,4 @@
-"""Find who defines and who overrides a method, by the base classes that signatures name."""
+"""Find the methods that define or override a method, by the base classes named in signatures."""
 
 import ast
 from collections import defaultdict
@@ -12,12 +12,12 @@ Place = tuple[str, str]  # file and qualified name
 class Hierarchy:
     """A project's classes with their bases and subclasses.
 
-    A base is known by its last name: a class of the same file, else the only one of that name in the project.
-    Of several in other files none is taken.
+    A base is matched by the last part of its name: a class of the same file, else the only class of that name
+    in the project. If several other files have one, none is taken.
     """
 
     def __init__(self, definitions: Iterable[Definition]) -> None:
-        """Take what a project defines."""
+        """Index a project's definitions."""
         self._names: set[Place] = set()
         bases: dict[Place, list[str]] = {}
         called: defaultdict[str, list[Place]] = defaultdict(list)
@@ -35,11 +35,11 @@ class Hierarchy:
                 self._subclasses[base].append(place)
 
     def defining(self, owner: Place, method: str) -> Place | None:
-        """Return the method that a class inherits, None where none of its known bases defines one."""
+        """Return the method that a class inherits; None where none of its known bases defines it."""
         return next(iter(self._having(_reached(owner, self._bases), method)), None)
 
     def overriding(self, method: Place) -> list[Place]:
-        """Return the methods of subclasses that take the place of a method."""
+        """Return the methods of subclasses that override a method."""
         owner, _, last = method[1].rpartition(".")
         return sorted(self._having(_reached((method[0], owner), self._subclasses), last))
 
@@ -53,7 +53,7 @@ def _bases_in(signature: str) -> list[str]:
     _, bracket, bases = signature.partition("(")
     try:
         (tree,) = ast.parse(f"class _{bracket}{bases}: pass").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # redacted, or cut where it was endless
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a redacted or truncated signature
         return []
     nodes = tree.bases if isinstance(tree, ast.ClassDef) else []
     plain = [each.value if isinstance(each, ast.Subscript) else each for each in nodes]
@@ -66,7 +66,7 @@ def _meant(place: Place, candidates: list[Place]) -> list[Place]:
 
 
 def _reached(start: Place, following: Mapping[Place, list[Place]]) -> list[Place]:
-    """Return what comes after a class, the nearest first, each once."""
+    """Return all classes that can be reached from one, nearest first, each once."""
     seen = {start}
     waiting = [start]
     for each in waiting:

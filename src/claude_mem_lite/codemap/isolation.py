@@ -1,8 +1,8 @@
-"""Run code in worker processes: parsers that may crash, and the resolver that needs much memory.
+"""Run code in worker processes: parsers that may crash, and the resolver, which needs much memory.
 
-A parser written in C may end the process that it runs in. `isolate()` says that this process must outlive
-what it reads and stay small, as the consumer must; without it, `run` and `run_large` call the function here.
-A worker is started on first need, and ends with this process.
+A parser written in C may crash its process. A process that must survive its input and stay small, such as
+the consumer, calls `isolate()`; without it, `run` and `run_large` call the function in this process.
+A worker starts on first use and ends with this process.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 Read = TypeVar("Read")
 
-_CPU_S = 5  # for one source; tree-sitter is told to stop after two
-_SILENT_S = 60.0  # on a busy machine, five seconds of processor time take longer
+_CPU_S = 5  # per source; tree-sitter itself stops after two
+_SILENT_S = 60.0  # wall time: on a busy machine, five seconds of processor time take longer
 _MOST_MEMORY_BYTES = 2 << 30
 _LARGE_S = 1_800.0  # for the largest project on the slowest machine
-_IDLE_S = 300.0  # what a worker keeps for the next change of a project is given up after that
+_IDLE_S = 300.0  # then the worker ends, and with it the state kept for a project's next change
 _SERVE = "import sys; from claude_mem_lite.codemap import isolation; isolation.{}(int(sys.argv[1]))"
 
 
 def isolate() -> None:
-    """Have everything that is given to `run` and `run_large` from now on done in a worker process."""
+    """Make all later calls of `run` and `run_large` use worker processes."""
     _reader.is_used = _resolver.is_used = True
 
 
 @contextlib.contextmanager
 def isolated() -> Iterator[None]:
-    """Do so until the end of a block, and end the workers with it."""
+    """Isolate until the end of a `with` block, then end the workers."""
     isolate()
     try:
         yield
@@ -48,7 +48,7 @@ def isolated() -> Iterator[None]:
 
 
 def run(function: Callable[..., Read], *arguments: Any) -> Read:
-    """Return what a function of a module makes of its arguments; both can be pickled.
+    """Return the result of a module-level function; arguments and result must be picklable.
 
     Raises: SyntaxError, RecursionError and MemoryError, as the function does; SyntaxError where the worker
     crashes or takes too long.
@@ -62,18 +62,18 @@ def run(function: Callable[..., Read], *arguments: Any) -> Read:
 
 
 def run_large(function: Callable[..., Read], *arguments: Any) -> Read:
-    """Return what a function of a module makes of its arguments, as `run`, with no bound on its memory.
+    """Return the result of a module-level function as `run` does, without a memory limit.
 
-    The worker keeps the module's state for the next call, and ends after five idle minutes: then all of its
-    memory is free again.
+    The worker keeps the module's state for the next call and ends after five idle minutes, which frees all
+    of its memory.
 
-    Raises: EndedError where the worker crashes; the reason is on its stderr, which is this process's.
+    Raises: EndedError where the worker crashes; it writes the reason to stderr, shared with this process.
     """
     return _resolver.run(function, arguments) if _resolver.is_used else function(*arguments)
 
 
 class EndedError(ClaudeMemError):
-    """A worker ended over its work; `status` is its exit code, minus the signal that ended it."""
+    """A worker ended before it answered; `status` is its exit code, negative for the signal that ended it."""
 
     def __init__(self, status: int | None) -> None:
         """Take the exit code."""
@@ -82,7 +82,7 @@ class EndedError(ClaudeMemError):
 
 
 class _Worker:
-    """A process that is started again after it has ended; `main` names the function here that it runs."""
+    """A process that is started again after it ends; `main` names the function here that it runs."""
 
     def __init__(self, main: str, silent_s: float) -> None:
         self.is_used = False
@@ -92,7 +92,7 @@ class _Worker:
         self._lock = threading.Lock()
 
     def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Return what a function returns in the worker; raise what it raises there.
+        """Call a function in the worker; return its result or raise its exception.
 
         Raises: EndedError.
         """
@@ -112,7 +112,7 @@ class _Worker:
         return value
 
     def close(self) -> None:
-        """End the worker, if there is one, and use none."""
+        """End the worker, if there is one; later calls run in this process."""
         self.is_used = False
         with self._lock:
             self._end()
@@ -127,7 +127,7 @@ class _Worker:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[end.fileno()])
 
     def _end(self) -> int | None:
-        """End the worker; return its exit code, minus the signal that ended it."""
+        """End the worker; return its exit code, negative for the signal that ended it."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -135,28 +135,28 @@ class _Worker:
 
         self._pipe.close()
         with contextlib.suppress(TimeoutExpired):
-            return process.wait(1)  # it has crashed, or ends with the pipe
+            return process.wait(1)  # it crashed, or ends because the pipe is closed
         process.kill()
         return process.wait()
 
 
 def serve_sources(descriptor: int) -> None:
-    """Read sources, with little time and memory for each: the main function of the reader."""
+    """Parse sources under a memory limit and a time limit for each; the main function of the reader."""
     import resource
 
-    with contextlib.suppress(ValueError, OSError):  # macOS bounds no memory
+    with contextlib.suppress(ValueError, OSError):  # macOS does not limit memory
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _serve(descriptor, None, _bound_time)
 
 
 def serve_large(descriptor: int) -> None:
-    """Do large work until none comes for a while: the main function of the resolver."""
+    """Do large jobs until none comes for `_IDLE_S` seconds; the main function of the resolver."""
     _serve(descriptor, _IDLE_S, lambda: None)
 
 
 def _serve(descriptor: int, idle_s: float | None, begin: Callable[[], None]) -> None:
-    """Answer what comes through a pipe until that ends, or nothing has come for so long."""
+    """Answer requests from a pipe until it closes or none comes within `idle_s`."""
     from multiprocessing.connection import Connection
 
     pipe = Connection(descriptor)
@@ -168,12 +168,12 @@ def _serve(descriptor: int, idle_s: float | None, begin: Callable[[], None]) -> 
                 answer = True, function(*arguments)
             except (SyntaxError, RecursionError, MemoryError) as error:
                 answer = False, error
-            with contextlib.suppress(OSError):  # nobody waits for it any more
+            with contextlib.suppress(OSError):  # the caller has stopped waiting
                 pipe.send(answer)
 
 
 def _received(pipe: Connection, idle_s: float | None) -> Any:
-    """Return the next piece of work; None where none comes in time, or the pipe has ended."""
+    """Return the next request; None where none comes in time or the pipe is closed."""
     with contextlib.suppress(EOFError, OSError):
         if pipe.poll(idle_s):
             return pipe.recv()
@@ -181,7 +181,7 @@ def _received(pipe: Connection, idle_s: float | None) -> Any:
 
 
 def _bound_time() -> None:
-    """Have the system end this process after so much more processor time."""
+    """Let the system end this process after `_CPU_S` more seconds of processor time."""
     import resource
 
     most = resource.getrlimit(resource.RLIMIT_CPU)[1]

@@ -1,6 +1,6 @@
-"""Mask secrets inside the tokens of a Python source, so that what is left of it can be parsed.
+"""Mask secrets inside the tokens of a Python source, so that the rest can be parsed.
 
-What is secret is `redaction`'s to say: it cuts out text, which may be half an expression.
+`redaction` decides what is secret; it cuts out text, which may be half an expression.
 """
 
 import io
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 _MARK = re.compile(r"\[redacted: [\w -]+\]")
 _QUOTES = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")
-_LEAST = 4  # characters: nothing shorter is a secret
+_LEAST = 4  # characters; anything shorter is not a secret
 
 
 class _Span(NamedTuple):
-    """Where a secret stands in a source, and what stands for it in the redacted one."""
+    """Position of a secret in a source, and the mark that replaces it in the redacted text."""
 
     start: int
     end: int
@@ -24,9 +24,9 @@ class _Span(NamedTuple):
 
 
 def masked(source: str, redacted: str) -> str:
-    """Return a source without what `redacted` lacks of it: only literals and names give way, all lines stay.
+    """Return a source with its secrets masked inside literals, names and comments; the line count stays.
 
-    Where that cannot be, because the source is no Python or a secret would be left, `redacted` comes back.
+    Returns `redacted`, which lacks the secrets, if the source is no valid Python or a secret would remain.
     """
     source = source.encode("utf-8", "replace").decode()
     spans = _spans(source, redacted)
@@ -40,14 +40,14 @@ def masked(source: str, redacted: str) -> str:
 
 
 def _is_literal(secret: str) -> bool:
-    """Tell whether a text is more than a keyword or punctuation, which stay."""
+    """Tell whether a text is more than a keyword or punctuation, which are not masked."""
     return not keyword.iskeyword(secret) and any(map(str.isalnum, secret))
 
 
 def _spans(source: str, redacted: str) -> list[_Span]:
-    """Return what was taken out of a source, [] where the two do not fit together.
+    """Return the spans that were cut out of a source, [] where the two texts do not fit together.
 
-    Whatever stands outside the spans stands in the redacted text, too.
+    All text outside of the spans is also in the redacted text.
     """
     kept, marks = _MARK.split(redacted), _MARK.findall(redacted)
     *middle, last = kept
@@ -66,7 +66,7 @@ def _spans(source: str, redacted: str) -> list[_Span]:
 
 
 def _parts(source: str, spans: list[_Span]) -> Iterator[str]:
-    """Yield a source in parts, each token that a span touches masked. Raises: TokenError, SyntaxError."""
+    """Yield a source in parts, masking each token that a span touches. Raises: TokenError, SyntaxError."""
     starts = [0]
     for line in io.StringIO(source):
         starts.append(starts[-1] + len(line))
@@ -89,7 +89,7 @@ def _parts(source: str, spans: list[_Span]) -> Iterator[str]:
 
 
 def _masked_token(token: tokenize.TokenInfo, at: int, spans: list[_Span]) -> str:
-    """Return a token that begins at a place of the source, without the spans that touch it."""
+    """Return a token with the spans that touch it masked; `at` is the token's offset in the source."""
     text = token.string
     if token.type == tokenize.COMMENT:
         return "#"

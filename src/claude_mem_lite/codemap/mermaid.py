@@ -1,7 +1,7 @@
-"""Draw a call graph as a Mermaid flowchart; which functions and calls are in it is for others to choose.
+"""Draw a call graph as a Mermaid flowchart; the caller chooses its functions and calls.
 
-Names and paths are captured text: they stand in quoted labels alone, with an entity code for every
-character that Mermaid, Markdown or HTML could take for more than itself.
+Names and paths are captured text: they appear only in quoted labels, with an entity code for every
+character that Mermaid, Markdown or HTML could interpret.
 """
 
 import re
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 MAX_ARROWS = 400  # Mermaid draws nothing from the 501st on (its setting maxEdges)
-MAX_NODES_CHARS = 40_000  # leaves 10,000 of Mermaid's maxTextSize for arrows, colours and the remark
+MAX_NODES_CHARS = 40_000  # leaves 10,000 of Mermaid's maxTextSize for arrows, colours and the comment
 MAX_LABEL_CHARS = 80
-MAX_CALLERS = 12  # of one function; the others are one node that counts them
+MAX_CALLERS = 12  # per function; the others share one node that counts them
 
-_COLOURS = {  # with their own text colour: a dark theme's is light
+_COLOURS = {  # the text colour is fixed, because a dark theme's is light
     "new": "fill:#dfd,stroke:#393,color:#000",
     "modified": "fill:#ffd,stroke:#993,color:#000",
     "deleted": "fill:#fdd,stroke:#933,color:#000",
@@ -21,8 +21,8 @@ _COLOURS = {  # with their own text colour: a dark theme's is light
 _UNRESOLVED = "stroke-dasharray:4 3"
 _EMPTY = 'flowchart LR\n    n0["Nothing to show"]\n'
 
-# What a label may hold as it is. A space after "direction" would let Mermaid's lexer take the line for a
-# statement, quotes or not. Mermaid 11 up to 11.12 or so reads every label as Markdown:
+# Characters that a label may hold unescaped. After a space behind "direction", Mermaid's lexer would read the
+# line as a statement, quotes or not. Mermaid 11 up to 11.12 or so reads every label as Markdown:
 # an underscore or dash before a letter ends no emphasis and starts no list, "www." starts a link.
 # Source: mermaid/src/utils.ts (encodeEntities), diagrams/flowchart/parser/flow.jison,
 # rendering-util/handle-markdown-text.ts
@@ -39,18 +39,18 @@ _PLAIN = re.compile(
 _MARKS = frozenset("ﬂ¶")  # Mermaid marks entities with them, and turns them back in the finished drawing
 _ENTITIES = {'"': "#quot;", "&": "#amp;", "<": "#lt;", ">": "#gt;"}
 
-Node = tuple[str, str]  # a function's file, "" where the project defines it in none, and its qualified name
+Node = tuple[str, str]  # file, "" where no file of the project defines the function, and qualified name
 Call = tuple[Node, Node]  # caller and callee
 
 
 def render(nodes: Iterable[Node], calls: Mapping[Call, bool], changes: Mapping[Node, str]) -> str:
-    """Return a flowchart with a box for each file, nodes in the order they came in.
+    """Return a flowchart with a box for each file, nodes in input order.
 
-    `calls` say whether they are certain; one that is not is drawn dashed. `changes` of nodes are "new",
-    "modified" or "deleted". Nodes that only calls name are in it, too. It stays below what Mermaid takes by
-    default, 500 edges and 50,000 characters (UTF-16 units): changed nodes are kept first, then those they
-    call or are called by, then the others, and a comment counts what is left out. Callers of one function
-    past a dozen are folded into one node that counts them, but for those that changed.
+    `calls` maps each call to whether it is certain; others are drawn dashed. `changes` of nodes are "new",
+    "modified" or "deleted". Nodes that only `calls` names are drawn, too. The chart stays below Mermaid's
+    default limits, 500 edges and 50,000 characters (UTF-16 units): changed nodes are kept first, then their
+    direct neighbours, then the others, and a comment counts what is left out. More than a dozen callers of
+    one function are folded into one node that counts them, except for changed ones.
     """
     changed = {node for node, change in changes.items() if change in _COLOURS}
     named = dict.fromkeys(nodes)
@@ -74,7 +74,7 @@ def render(nodes: Iterable[Node], calls: Mapping[Call, bool], changes: Mapping[N
 def _folded(
     named: Iterable[Node], calls: Mapping[Call, bool], changed: set[Node]
 ) -> tuple[list[Node], dict[Call, bool]]:
-    """Return nodes and calls with too many callers of one function folded; `named` nodes stay as nodes."""
+    """Return nodes and calls after folding the excess callers of each function; `named` nodes stay."""
     callers: dict[Node, list[Node]] = {}
     for caller, callee in calls:
         callers.setdefault(callee, []).append(caller)
@@ -83,7 +83,7 @@ def _folded(
     for callee, all_of_it in callers.items():
         several = sorted(all_of_it, key=lambda node: node not in changed)
         folded = several[max(MAX_CALLERS, len(changed.intersection(several))) :]
-        if len(folded) > 1:  # one takes no more room than a node for it
+        if len(folded) > 1:  # one caller takes no more room than a node that counts it
             more = callee[0], f"{len(folded)} more callers of {callee[1]}"
             gone.update((caller, callee) for caller in folded)
             added[more, callee] = any(calls[caller, callee] for caller in folded)
@@ -94,7 +94,7 @@ def _folded(
 
 
 def _fitting(nodes: list[Node], calls: dict[Call, bool], changed: set[Node]) -> set[Node]:
-    """Return the nodes that there is room for, the most telling ones first."""
+    """Return the nodes that there is room for: changed ones first, then their neighbours."""
     beside = {node for call in calls if not changed.isdisjoint(call) for node in call}
     kept: set[Node] = set()
     files = {""}
@@ -116,7 +116,7 @@ def _drawn(calls: dict[Call, bool], kept: set[Node], changed: set[Node]) -> set[
 
 
 def _boxes(ids: dict[Node, str]) -> Iterator[str]:
-    """Yield a subgraph for each file; nodes of no file stand outside, after them."""
+    """Yield a subgraph for each file, then the nodes without a file."""
     files: dict[str, list[str]] = {}
     for (file, name), node_id in ids.items():
         files.setdefault(file, []).append(f'{node_id}["{_label(name, from_end=False)}"]')
@@ -134,7 +134,7 @@ def _arrow(call: Call, ids: dict[Node, str], *, is_certain: bool) -> str:
 
 
 def _classes(ids: dict[Node, str], changes: Mapping[Node, str]) -> Iterator[str]:
-    """Yield the colours that are in use and the nodes that wear them."""
+    """Yield the colours in use and the nodes that have them."""
     wearers = {change: [ids[node] for node in ids if changes.get(node) == change] for change in _COLOURS}
     wearers["unresolved"] = [ids[node] for node in ids if not node[0]]
     for name, node_ids in wearers.items():
@@ -144,9 +144,9 @@ def _classes(ids: dict[Node, str], changes: Mapping[Node, str]) -> Iterator[str]
 
 
 def _label(text: str, *, from_end: bool) -> str:
-    """Return what stands between the quotes: cut, and what has no glyph written as Python does.
+    """Return a label's text: truncated, with unprintable characters escaped as in Python.
 
-    Of a path the end tells more than the start.
+    `from_end` keeps the end, which tells more of a path than its start.
     """
     parts = [
         char if char.isprintable() and char not in _MARKS else char.encode("unicode_escape").decode()
@@ -163,5 +163,5 @@ def _label(text: str, *, from_end: bool) -> str:
 
 
 def _units(text: str) -> int:
-    """Count as JavaScript does, in which Mermaid measures."""
+    """Count UTF-16 units, as Mermaid's limits do."""
     return len(text.encode("utf-16-le")) // 2

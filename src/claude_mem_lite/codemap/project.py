@@ -1,4 +1,4 @@
-"""Map a project: its files, each again only when it has changed, and the calls among them."""
+"""Map a project: its files, each parsed again only after a change, and the calls between them."""
 
 import gc
 import hashlib
@@ -23,11 +23,11 @@ from claude_mem_lite.codemap.valueflow.terms import Import, Scope, import_statem
 
 @dataclass(frozen=True, slots=True)
 class FileMap:
-    """What one file holds; values that the caller may store: pickled, or by `packed`.
+    """The map of one file, which the caller may store pickled or as `packed`.
 
-    `digest` is the SHA-256 of its bytes; `error` says why a file has no map, "" where it has one. Calls are
-    resolved from `scopes` in Python and from `facts` in other languages. `imports` are the first parts of
-    what Python imports by absolute names.
+    `digest` is the SHA-256 of the file's bytes; `error` says why it has no map, "" if it has one. Calls are
+    resolved from `scopes` in Python and from `facts` in other languages. `imports` are the first name parts
+    of Python's absolute imports.
     """
 
     path: str
@@ -40,9 +40,9 @@ class FileMap:
     imports: frozenset[str] | None = None
 
     def packed(self, shown: Callable[[Collection[str]], Mapping[str, str]]) -> bytes:
-        """Return what calls are resolved from as bytes; b"" for a language whose calls are not looked for.
+        """Return the input of call resolution as bytes; b"" for a language whose calls are not resolved.
 
-        `shown` is given the texts in a Python file, and returns others for those that may not be stored.
+        `shown` takes the texts in a Python file and returns replacements for those that may not be stored.
         """
         if self.path.endswith(sources.PYTHON):
             return terms.pack(self.scopes, shown)
@@ -50,7 +50,7 @@ class FileMap:
 
 
 def scan_source(path: str, data: bytes | str) -> FileMap:
-    """Map one file from its bytes or text; `path` is kept as it is."""
+    """Map one file from its bytes or text; `path` is stored unchanged."""
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     digest = hashlib.sha256(raw).hexdigest()
     lines = raw.count(b"\n") + (raw[-1:] not in {b"\n", b""})
@@ -69,7 +69,7 @@ def scan_source(path: str, data: bytes | str) -> FileMap:
 
 
 def unpacked(path: str, data: bytes) -> FileMap | None:
-    """Return a file's map with what calls are resolved from alone; None where another version packed it."""
+    """Return a file's map with only the input of call resolution; None where another version packed it."""
     if not path.endswith(sources.PYTHON):
         facts = call_facts.unpack(data) if data else None
         return FileMap(path, "", 0, (), (), "", facts) if facts is not None else None
@@ -78,7 +78,7 @@ def unpacked(path: str, data: bytes) -> FileMap | None:
 
 
 def _scan_tree(path: str, digest: str, lines: int, text: str) -> FileMap:
-    """Map a file of a language that tree-sitter reads. Raises: SyntaxError."""
+    """Map a file in a language that tree-sitter parses. Raises: SyntaxError."""
     language = languages.of(path)
     parsed = language.readable(text) if isinstance(language, TreeLanguage) else None
     if not isinstance(language, TreeLanguage) or parsed is None:
@@ -89,10 +89,9 @@ def _scan_tree(path: str, digest: str, lines: int, text: str) -> FileMap:
 
 
 class Project:
-    """The files below a folder, and who calls whom in them.
+    """The files below a folder and the calls between them.
 
-    `files` maps relative paths to their maps; hand back those of an earlier scan and only
-    changed files are mapped again.
+    `files` maps relative paths to file maps; pass those of an earlier scan to map only changed files again.
     """
 
     def __init__(self, folder: str, files: Mapping[str, FileMap] | None = None) -> None:
@@ -101,10 +100,10 @@ class Project:
         self.files: dict[str, FileMap] = dict(files or {})
 
     def scan(self, paths: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Read what changed, by content: of all files or of some; return the paths that did.
+        """Map the files whose content changed, of all files or of `paths`; return the paths that changed.
 
-        Paths are relative to the folder. A file that is gone leaves the map; one that can't be parsed any
-        more keeps its last good map, with its error.
+        Paths are relative to the folder. A deleted file leaves the map; one that can no longer be parsed
+        keeps its last good map, with the error.
         """
         tree = sources.Tree(self.folder)
         wanted = list(sources.source_files(self.folder)) if paths is None else list(paths)
@@ -128,21 +127,21 @@ class Project:
         return True
 
     def update(self, new: FileMap) -> None:
-        """Take one file's map; one with an error leaves the last good functions and scopes in place."""
+        """Store one file's map; if it has an error, the last good functions and scopes stay."""
         old = self.files.get(new.path)
         if new.error and old is not None:
             new = replace(old, digest=new.digest, lines=new.lines, error=new.error)
         self.files[new.path] = new
 
     def edges(self, *, guesses: bool = True) -> tuple[Edge, ...]:
-        """Return the calls among the project's functions, one edge a pair, in the order of files and lines.
+        """Return the calls between the project's functions, one edge per pair, ordered by file and line.
 
-        Without `guesses`, those are left out that rest on a name alone.
+        Without `guesses`, calls that are matched by name alone are left out.
         """
         return tuple([edge for edge in self._calls()[0] if guesses or edge.level != "guess"])
 
     def unresolved(self) -> tuple[Edge, ...]:
-        """Return calls whose callee is unknown, by the name that is written; noise is left out."""
+        """Return calls whose callee is unknown, under the name as written; noise is left out."""
         return tuple(self._calls()[1])
 
     def modules(self) -> dict[str, str]:
@@ -164,7 +163,7 @@ class Project:
         return _in_order(found), _in_order(missed)
 
     def resolve_others(self) -> tuple[Iterable[Edge], Iterable[Edge]]:
-        """Return the resolved and the unresolved calls of all languages but Python, one edge a pair."""
+        """Return the resolved and the unresolved calls of all languages but Python, one edge per pair."""
         tree = sources.Tree(self.folder)
 
         def text_of(path: str) -> str:
@@ -207,7 +206,7 @@ def _in_order(edges: Iterable[Iterable[Edge]]) -> list[Edge]:
 
 
 def _imported(scopes: tuple[Scope, ...]) -> frozenset[str]:
-    """Return the first parts of what a file imports by absolute names."""
+    """Return the first name parts of a file's absolute imports."""
     found: set[str] = set()
     for scope in scopes:
         for statement in import_statements(scope.body):
@@ -220,7 +219,7 @@ def _imported(scopes: tuple[Scope, ...]) -> frozenset[str]:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Hold the garbage collector: a growing syntax tree has it search in vain, for half of the time."""
+    """Pause the garbage collector: with a growing syntax tree, it would take half of the time in vain."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

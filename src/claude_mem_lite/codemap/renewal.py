@@ -1,8 +1,8 @@
-"""Resolve the calls of a stored project, and after a change those that it can reach.
+"""Resolve the calls of a stored project; after a change, only those that it can affect.
 
-For that, the project that was resolved last stays in this process. So the first change after the process has
-started, or in another project, costs as much as the whole; as does one that adds a file or takes one away, or
-that changes what modules are called by.
+For that, the project that was resolved last stays in this process's memory. All calls are resolved again at
+the first change after the process starts or switches projects, and when a change adds or removes a file or
+changes the names of modules.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from claude_mem_lite.codemap.valueflow import terms
 from claude_mem_lite.storage import code
 from claude_mem_lite.storage.code import Mapped
 
-MOST_LINES = 200_000  # of a project that stays; 160,000 take about 30 MB
+MOST_LINES = 200_000  # largest project kept in memory; 160,000 lines take about 30 MB
 
 
 def resolve(
     project_dir: str, files: Mapping[str, Mapped], before: object, now: str
 ) -> tuple[Resolved, set[str] | None]:
-    """Return a project's calls, and the files in which they are not what they were; None for all files.
+    """Return a project's calls, and the files in which they may have changed; None for all files.
 
-    `before` and `now` are the states of the files, when the stored calls were resolved and as they are.
+    `before` is the state of the files for which the stored calls were resolved, `now` the present one.
     """
     last, changed = _last.pop(project_dir, None), None
     if last is not None and last.state == before:
@@ -41,7 +41,7 @@ def resolve(
 
 
 def _keep(resolved: Resolved, *, is_new: bool) -> None:
-    """Keep a project's calls in the place of another's, where the garbage collector does not look."""
+    """Keep a project's calls instead of another's, frozen so that the garbage collector skips them."""
     _last.clear()
     if resolved.rest():
         _last[resolved.project_dir] = resolved
@@ -52,10 +52,10 @@ def _keep(resolved: Resolved, *, is_new: bool) -> None:
 
 
 class Resolved:
-    """The calls of a project as it was in some state."""
+    """The calls of a project in one state of its files."""
 
     def __init__(self, project_dir: str, files: Mapping[str, Mapped]) -> None:
-        """Resolve all calls; `files` are those whose language has any."""
+        """Resolve all calls; `files` are those in languages whose calls are resolved."""
         self.project_dir = project_dir
         self.state = ""
         self._digests = {path: file.digest for path, file in files.items()}
@@ -70,13 +70,13 @@ class Resolved:
         self._others = self._other_calls()
 
     def calls(self, paths: Collection[str] | None) -> Iterable[Edge]:
-        """Return the calls in files, the unresolved ones first; None: in all."""
+        """Return the calls in the files `paths` (None: all), the unresolved ones first."""
         by_file = [*self._resolution.calls.items(), *self._others.items()]
         found = [calls for path, calls in by_file if paths is None or path in paths]
         return itertools.chain(*(missed for _, missed in found), *(edges for edges, _ in found))
 
     def renew(self, files: Mapping[str, Mapped]) -> set[str] | None:
-        """Resolve what a change can reach; return the files in which calls changed, None if all may have."""
+        """Resolve the calls that a change affects; return their files, None if all must be resolved again."""
         digests = {path: file.digest for path, file in files.items()}
         changed = [path for path, digest in digests.items() if self._digests.get(path) != digest]
         if digests.keys() != self._digests.keys():
@@ -100,7 +100,7 @@ class Resolved:
         return found
 
     def rest(self) -> bool:
-        """Let go of what the next change does not need; tell whether anything is left to be kept."""
+        """Drop what the next change does not need; return whether the rest is worth keeping."""
         if not self._is_kept:
             return False
         files = self._project.files
@@ -110,7 +110,7 @@ class Resolved:
         return self._resolution.rest(lambda path: terms.unpack(self._packed[path]) or ())
 
     def _other_calls(self) -> dict[str, tuple[list[Edge], list[Edge]]]:
-        """Return the calls of all languages but Python by file."""
+        """Return the calls of all languages but Python, by file."""
         found: defaultdict[str, tuple[list[Edge], list[Edge]]] = defaultdict(lambda: ([], []))
         for place, edges in enumerate(self._project.resolve_others()):
             for edge in edges:

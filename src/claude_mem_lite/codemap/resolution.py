@@ -1,8 +1,8 @@
-"""Resolve the calls of a project's Python files, and after a change those that it can reach.
+"""Resolve the calls of a project's Python files; after a change, only those that it can affect.
 
-`Resolution.rest` lets go of what need not be kept between two changes. Calls whose receiver is unknown are
-matched by name alone: one owner of that name in the project, or noise. What is matched so has the level
-"guess" and never stands beside a resolved edge of the same call.
+`Resolution.rest` drops what is not needed between two changes. Calls whose receiver is unknown are matched
+by name alone: to a class named like the receiver, else to the only owner of a name that is not noise. Such
+a match has the level "guess" and never accompanies a resolved edge of the same call.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ class Edge:
 
 
 def unresolved(caller: str, name: str, file: str, line: int) -> Edge:
-    """Return a call of which nothing but the name is known."""
+    """Return the edge of a call of which only the name is known."""
     return Edge(caller, name, file, line, "unresolved", "unresolved", UNRESOLVED_CONFIDENCE, "unresolved")
 
 
-Calls = tuple[list[Edge], list[Edge]]  # the resolved and the unresolved ones, one a pair
+Calls = tuple[list[Edge], list[Edge]]  # resolved and unresolved, one per pair
 
 
 class Resolution:
-    """The calls in each file, by the file's path; `names` are those of the modules."""
+    """The calls in each file, by path; `names` maps paths to module names."""
 
     def __init__(
         self, files: Mapping[str, Scopes], names: Mapping[str, str], *, is_kept: bool = False
     ) -> None:
-        """Resolve all calls; `is_kept`: it is to take changes later."""
+        """Resolve all calls; with `is_kept`, record what later changes need."""
         self.names = names
         self.calls: dict[str, Calls] = {}
         self._modules = Modules(files, names, is_recorded=is_kept)
@@ -64,14 +64,14 @@ class Resolution:
         self._resolve(files)
 
     def renew(self, changed: Mapping[str, Scopes]) -> set[str]:
-        """Take the scopes of files that changed; return the files in which calls are others than before."""
+        """Replace the scopes of changed files; return the files whose calls differ from before."""
         self._modules.renew(changed)
         return self._resolve(changed)
 
     def rest(self, read: Callable[[str], Scopes]) -> bool:
-        """Let go of what is not needed before the next change; `read` returns a file's scopes again.
+        """Drop what is not needed until the next change; `read` returns a file's scopes again.
 
-        Return whether a change can be taken: after an endless recursion it can't.
+        Return whether a change can be applied: after an endless recursion it can't.
         """
         self._modules.rest(read)
         return self._modules.is_renewable
@@ -97,7 +97,7 @@ class Resolution:
 
 
 def _calls_of(module: Module, methods: Methods) -> Calls:
-    """Return the calls of a file, one edge a pair of caller and callee."""
+    """Return the calls of a file, one edge per pair of caller and callee."""
     found: dict[tuple[str, str], tuple[Evidence, Edge]] = {}
     without: dict[tuple[str, str], Edge] = {}
     for unit in module.units:
@@ -120,10 +120,10 @@ _RANK = LEVELS.index("guess")
 
 
 class Methods:
-    """A project's methods by name, each with its class; the classes' names and what they inherit from."""
+    """A project's methods by name, each with its class; the classes' names and MROs."""
 
     def __init__(self, modules: Modules) -> None:
-        """Take modules that are resolved."""
+        """Index the methods of resolved modules."""
         self.by_name: dict[str, list[tuple[Class, Unit]]] = {}
         self.classes: set[str] = set()
         self.orders: dict[Class, tuple[Class, ...]] = {}
@@ -136,7 +136,7 @@ class Methods:
                         self.by_name.setdefault(unit.scope.name.rpartition(".")[2], []).append((owner, unit))
 
     def differing(self, before: Methods) -> set[str] | None:
-        """Return the names that are matched otherwise than before; None: it may be any."""
+        """Return the names that match differently than before; None if any name may."""
         if self.orders != before.orders:
             return None
         names = self.by_name.keys() | before.by_name.keys()
@@ -144,7 +144,7 @@ class Methods:
 
 
 def _match(unit: Unit, methods: Methods) -> tuple[dict[str, Evidence], list[tuple[int, str]]]:
-    """Return a scope's edges by the name of the callee, and its calls left unresolved: line and name."""
+    """Match a scope's missed calls by name; return edges by callee, and line and name of unresolved calls."""
     matched: dict[str, Evidence] = {}
     missed: list[tuple[int, str]] = []
     for line, name, receiver, is_outside in unit.missed:
@@ -171,7 +171,7 @@ def _is_noise(name: str, receiver: str | None) -> bool:
 
 
 def _only(candidates: list[tuple[Class, Unit]], name: str, receiver: str) -> Unit | None:
-    """Return the one method a name can mean: of the only class that has it, or of the receiver's name."""
+    """Return the only method a name can mean: of the class named like the receiver, or of its only owner."""
     called = receiver.replace("_", "").lower()
     alike = [unit for owner, unit in candidates if called and owner.name.rpartition(".")[2].lower() == called]
     if len(set(alike)) == 1:
@@ -179,7 +179,7 @@ def _only(candidates: list[tuple[Class, Unit]], name: str, receiver: str) -> Uni
     if name in NOISE_METHODS or not candidates:
         return None
     owners = [owner for owner, _ in candidates]
-    for owner, unit in candidates:  # one class, or one and those that inherit from it
+    for owner, unit in candidates:  # a single class, or one that all others inherit from
         if all(owner in each.mro for each in owners):
             return unit
     return None

@@ -1,4 +1,4 @@
-"""Sources as a folder holds them: which there are, what .gitignore leaves out, and their bytes as text."""
+"""Source files of a folder: their paths without those that .gitignore excludes, their bytes and text."""
 
 import errno
 import functools
@@ -15,29 +15,29 @@ from claude_mem_lite import repository
 from claude_mem_lite.codemap import languages
 
 PYTHON = (".py", ".pyi")
-MAX_BYTES = 2_000_000  # a larger file is generated; parsing 1 MB takes about a second
+MAX_BYTES = 2_000_000  # a larger file is taken to be generated; parsing 1 MB takes about a second
 _NOBODYS = frozenset({
     "__pycache__", "node_modules", "bower_components", "site-packages", "__pypackages__",
 })  # fmt: skip
 _OFTEN_NOBODYS = frozenset({"venv", "env", "build", "dist", "target", "vendor"})
-_VENDORED = ("modules.txt", "autoload.php")  # that `go mod vendor` and Composer leave in such a folder
+_VENDORED = ("modules.txt", "autoload.php")  # files of `go mod vendor` and Composer in such a folder
 _MOST_NAMES = 20_000
 _GENERATED = (".min.js", ".min.mjs", ".bundle.js")
-# Of a .gitignore: what is read, its rules, and the "**" in one.
+# Limits on a .gitignore: the bytes read, its rules, and the "**" in a rule.
 _IGNORE_BYTES, _MOST_RULES, _MOST_ANY = 1 << 16, 1_000, 3
 
 
 def source_files(folder: str) -> Iterator[str]:
-    """Paths of the files that are mapped, relative to a folder, posix, sorted.
+    """Yield the paths of the files to map, relative to a folder, POSIX, sorted.
 
-    Hidden and vendored folders, environments, builds and what .gitignore names are left out; of what is only
-    named like one, what git tracks and Python packages are kept.
+    Hidden and vendored folders, virtual environments, builds and ignored files are left out. A folder that
+    is merely named like one of them is kept if git tracks it or it is a Python package.
     """
     return _files(folder, _is_source_name)
 
 
 def unmapped(folder: str) -> dict[str, list[str]]:
-    """Return the languages of a folder's first 20,000 files whose grammar is not installed, by extra."""
+    """Return the languages among a folder's first 20,000 files that lack an installed grammar, by extra."""
     return languages.missing(itertools.islice(_files(folder, lambda _: True), _MOST_NAMES))
 
 
@@ -63,7 +63,7 @@ def _is_source_name(name: str) -> bool:
 
 
 def _skipping(root: str) -> Callable[[str], bool]:
-    """Return what tells whether a folder below `root` is left out by its name, those above it aside."""
+    """Return a predicate for folders below `root` that are skipped by name, whatever the folders above."""
     tracked = functools.cache(lambda: repository.tracked_folders(root))
 
     def is_skipped(path: str) -> bool:
@@ -80,22 +80,22 @@ def _skipping(root: str) -> Callable[[str], bool]:
 
 
 class Tree:
-    """The files below a folder by where their paths really lead: a link may lead out of it."""
+    """The files below a folder, by their real paths: a link may lead out of the folder."""
 
     def __init__(self, folder: str) -> None:
         self._root = os.path.join(os.path.realpath(folder), "")
-        self._folders: dict[str, str] = {}  # resolved; of a file that is no link this leaves one look
+        self._folders: dict[str, str] = {}  # real paths, so that only links need a second system call
         self.ignored = Ignored(folder)
         self._is_skipped = _skipping(folder)
 
     def is_source(self, path: str) -> bool:
-        """Tell whether a path from the folder is a file that `source_files` would come to by its name."""
+        """Tell whether `source_files` would accept the names in a path from the folder."""
         *folders, name = path.split("/")
         above = itertools.accumulate(folders, "{}/{}".format)
         return _is_source_name(name) and not any(map(self._is_skipped, above))
 
     def target(self, path: str) -> str:
-        """Return where a path from the folder leads to, as a path from the folder, "" for outside."""
+        """Return the real location of a path, both relative to the folder; "" if it is outside."""
         full = os.path.join(self._root, path)
         above, name = os.path.split(full)
         if os.path.islink(full):
@@ -107,9 +107,9 @@ class Tree:
         return real.removeprefix(self._root) if real.startswith(self._root) else ""
 
     def read(self, path: str) -> bytes:
-        """Return a file's bytes, one more than MAX_BYTES at most.
+        """Return a file's bytes, at most MAX_BYTES + 1.
 
-        Raises: OSError; a file outside, or a pipe, which nobody may ever write to, is as good as none.
+        Raises: OSError; FileNotFoundError also for a file outside, or a pipe, which may never be written to.
         """
         full = os.path.join(self._root, path)
         if not self.target(path) or not stat.S_ISREG(os.stat(full).st_mode):
@@ -134,7 +134,7 @@ def decode(data: bytes) -> str:
 
 
 def packages_above(folder: str) -> str:
-    """Return the dotted name of the package that a folder is, "" where it is none."""
+    """Return the dotted name of a folder as a package, "" where it is none."""
     parts: list[str] = []
     folder = os.path.abspath(folder)
     while os.path.isfile(os.path.join(folder, "__init__.py")):
@@ -145,7 +145,7 @@ def packages_above(folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A line of a .gitignore: its parts between slashes, "**" for any number of folders."""
+    """A line of a .gitignore, split at slashes; "**" stands for any number of folders."""
 
     parts: tuple[str, ...]
     is_folder: bool
@@ -153,20 +153,20 @@ class _Rule:
 
 
 class Ignored:
-    """Tells whether .gitignore files leave out a path below a folder; without git.
+    """Tells whether .gitignore files exclude a path below a folder, without running git.
 
-    The user's own excludes are not read; a tracked file that a pattern fits is left out.
+    The user's global excludes are not read; a tracked file that matches a pattern is left out.
     Source: gitignore(5).
     """
 
     def __init__(self, root: str) -> None:
-        """Take the folder; a .gitignore is read when the first path beside it is asked for."""
+        """Take the folder; a .gitignore is read when a path beside or below it is first checked."""
         self._root = root
         self._rules = functools.cache(self._read)
         self.folder = functools.cache(functools.partial(self.file, is_folder=True))
 
     def file(self, path: str, *, is_folder: bool = False) -> bool:
-        """Tell whether a file is ignored, or a folder above it; `path` is relative to the root, posix."""
+        """Tell whether a file or a folder above it is ignored; `path` is relative to the root, POSIX."""
         above = path.rpartition("/")[0]
         if above and self.folder(above):
             return True
@@ -193,7 +193,7 @@ class Ignored:
 def _head(path: str) -> str:
     """Return the start of a file, "" where it can't be read."""
     try:
-        if not os.path.isfile(path):  # a pipe would be waited for
+        if not os.path.isfile(path):  # reading a pipe would block
             return ""
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(_IGNORE_BYTES)

@@ -1,9 +1,9 @@
-"""Find who calls whom in the languages that tree-sitter reads.
+"""Find calls in the languages that tree-sitter parses.
 
-`facts` says what is kept of a file; `walker` reads it by a language's `Table`; `resolver` finds what is
-called, with the facts of a family's files: languages that import each other. An `evaluation` tells it what a
-term may be, one of `values`. On it rest `members`, for those that look names up in scopes, and Rust's
-`rust_members`, `rust_paths` and `rust_results`.
+`facts` defines what is stored of a file, and `walker` collects it with a language's `Table`. `resolver`
+finds callees from the facts of a family's files; a family is a set of languages that import each other.
+`evaluation` computes the `values` of a term. `members` extends it for languages that look up names in scopes,
+and `rust_members`, `rust_paths` and `rust_results` extend it for Rust.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ __all__ = ["FAMILIES", "Family", "Found", "Missed", "family_of", "read", "resolv
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Languages whose files import each other: how facts are read, modules found, and what is built in.
+    """Languages whose files import each other, with their fact table, module finder and built-ins.
 
     `finder` takes the facts of all files and a function that returns a file's text, "" where there is none.
     """
@@ -61,14 +61,14 @@ FAMILIES = (
 
 
 def family_of(path: str) -> Family | None:
-    """Return the family of a file's language; None where its calls are not looked for."""
+    """Return the family of a file's language; None where its calls are not resolved."""
     language = languages.of(path)
     name = language.name if language is not None else ""
     return next((each for each in FAMILIES if name in each.languages), None)
 
 
 def read(path: str, parsed: Parsed, definitions: Sequence[Definition]) -> Facts | None:
-    """Return a file's facts; None for a language whose calls are not looked for.
+    """Return a file's facts; None for a language whose calls are not resolved.
 
     Raises: SyntaxError where the file is too broken.
     """
@@ -77,7 +77,7 @@ def read(path: str, parsed: Parsed, definitions: Sequence[Definition]) -> Facts 
 
 
 def resolve(files: Mapping[str, Facts], text_of: Callable[[str], str]) -> Iterator[Found | Missed]:
-    """Yield the calls in files; `text_of` returns the text of a file of settings, "" where there is none."""
+    """Yield the calls in files; `text_of` returns the text of a settings file, "" where there is none."""
     for family in FAMILIES:
         own = {path: files[path] for path in sorted(files) if family_of(path) is family}
         if own:

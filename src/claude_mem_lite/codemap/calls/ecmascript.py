@@ -26,9 +26,6 @@ _PLAIN = frozenset({"identifier", "string", "number", "member_expression", "true
 _LITERALS = frozenset({"string", "template_string", "number", "true", "false", "null"})
 
 
-# --- scopes and what they hold ---------------------------------------------------------------------
-
-
 def _class(walk: Walk, node: Node, here: int) -> None:
     index, name = walk.own(node), walk.named(node)
     scope = walk.scopes[index]
@@ -68,7 +65,7 @@ def _alias(walk: Walk, node: Node, here: int) -> None:
 
 
 def _field(walk: Walk, node: Node, here: int) -> None:
-    """Take in a field of a class, an interface or a shape."""
+    """Bind a field of a class, an interface or an object type."""
     name = field_of(node, "name") or field_of(node, "property")
     if name is None or name.type not in KEYS:
         return
@@ -81,7 +78,7 @@ def _field(walk: Walk, node: Node, here: int) -> None:
 def _declared(
     walk: Walk, terms: dict[str, list[Term]], name: str, declared: Term, value: Node | None
 ) -> None:
-    """Bind a name to the function that it is given, else to its declared type, else to what it is given."""
+    """Bind a name to the function assigned to it, else to its declared type, else to its value."""
     inner = without_brackets(value) if value is not None else None
     index = walk.scope(inner) if inner is not None else None
     if declared is not None:
@@ -147,7 +144,7 @@ def _return(walk: Walk, node: Node, here: int) -> None:
 
 
 def _assignment(walk: Walk, node: Node, here: int) -> None:
-    """Take in what is given to a name, a field or an export."""
+    """Bind a value that is assigned to a name, a field or an export."""
     left, right = field_of(node, "left"), field_of(node, "right")
     if left is None or right is None:
         return
@@ -186,7 +183,7 @@ def _is_declared(terms: list[Term] | None) -> bool:
 
 
 def _this(walk: Walk, here: int) -> int:
-    """Return the scope that `this` is an instance of, the module where it is none."""
+    """Return the scope that `this` is an instance of; the module's where there is none."""
     while here > 0:
         scope = walk.scopes[here]
         if scope.kind in {"class", "interface"}:
@@ -205,9 +202,6 @@ def _path(walk: Walk, node: Node) -> str:
     inner, key = field_of(node, "object"), walk.named(node, "property")
     is_plain = inner is not None and key is not None and inner.type in {"identifier", "this"}
     return f"{walk.text(inner)}.{key}" if node.type == "member_expression" and is_plain else ""
-
-
-# --- calls -----------------------------------------------------------------------------------------
 
 
 def _call(walk: Walk, node: Node, here: int) -> None:

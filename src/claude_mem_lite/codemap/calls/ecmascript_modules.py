@@ -1,6 +1,6 @@
-"""Find the file that a TypeScript or JavaScript module is, and say what the language brings along.
+"""Find the file of a TypeScript or JavaScript module, and list the language's built-ins.
 
-Relative paths, tsconfig's `baseUrl` and `paths`, and the packages of a workspace by their package.json.
+Supports relative paths, tsconfig's `baseUrl` and `paths`, and workspace packages by their package.json.
 """
 
 import json
@@ -41,7 +41,7 @@ class Finder(values.Finder):
                 self._packages.setdefault(package["name"], (folder, package))
 
     def find(self, path: str, module: str) -> str:
-        """Return the file that a module is, as it is written in a file; "" for one outside of the project."""
+        """Return the file of a module as the file `path` names it; "" for one outside of the project."""
         folder = posixpath.dirname(path)
         key = folder, module
         if key not in self._known:
@@ -75,7 +75,7 @@ class Finder(values.Finder):
                 yield from (posixpath.join(home, "src", "index"), posixpath.join(home, "index"))
 
     def _file(self, path: str) -> str:
-        """Return the file that a path without its suffix, or with that of what is built of it, stands for."""
+        """Return the file for a path that lacks its suffix or has that of the build output; "" if none."""
         path = "" if path == "." else path.removeprefix("./")
         if path in self._paths:
             return path
@@ -86,7 +86,7 @@ class Finder(values.Finder):
         return next((each for each in found if each in self._paths), "")
 
     def _settings(self, folder: str) -> list[tuple[str, list[str]]] | None:
-        """Return the patterns of a folder's tsconfig, the longest first; None where it has none."""
+        """Return the path patterns of a folder's tsconfig, the longest first; None where it has none."""
         for name in ("tsconfig.json", "jsconfig.json"):
             at = posixpath.join(folder, name)
             for _ in range(_MAX_EXTENDS):
@@ -120,7 +120,7 @@ def _patterns(folder: str, base: object, paths: object) -> list[tuple[str, list[
 
 
 def _entries(package: dict[str, Any], rest: str) -> list[str]:
-    """Return what a package's settings name for a path in it, "" for the package itself."""
+    """Return the targets in a package's package.json for a path in it, "" for the package itself."""
     found: list[str] = []
     wanted = f"./{rest}" if rest else "."
     exports = package.get("exports")
@@ -169,7 +169,7 @@ def _sources(path: str, home: str) -> Iterator[str]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """Return JSON with comments and trailing commas; {} for what is none."""
+    """Parse a JSON object with comments and trailing commas; {} for anything else."""
     try:
         plain = _COMMA.sub(lambda match: match[1] or "", _COMMENT.sub(lambda match: match[1] or "", text))
         value = json.loads(plain) if plain.strip() else {}

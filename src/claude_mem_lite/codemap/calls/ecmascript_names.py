@@ -1,4 +1,4 @@
-"""Bind the names of a TypeScript or JavaScript file: of functions and parameters, imports and exports."""
+"""Bind names in a TypeScript or JavaScript file: functions and parameters, imports and exports."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ _MODIFIERS = frozenset({"accessibility_modifier", "override_modifier", "decorato
 
 
 def names_bound(walk: Walk, pattern: Node, term: Term) -> Iterator[tuple[str, Term]]:
-    """Yield the names of a pattern, each with what it stands for."""
+    """Yield the names that a destructuring pattern binds, each with its term."""
     waiting: list[tuple[Node, Term]] = [(pattern, term)]
     while waiting:
         node, value = waiting.pop()
@@ -43,7 +43,7 @@ def names_bound(walk: Walk, pattern: Node, term: Term) -> Iterator[tuple[str, Te
 
 
 def bind_import(walk: Walk, node: Node, here: int) -> None:
-    """Bind the names that an import statement brings."""
+    """Bind the names that an import statement introduces."""
     module = string_of(walk, field_of(node, "source"))
     for clause in node.named_children:
         if clause.type == "import_require_clause" and clause.named_child_count:
@@ -62,7 +62,7 @@ def bind_import(walk: Walk, node: Node, here: int) -> None:
 
 
 def _renamed(walk: Walk, clause: Node) -> Iterator[tuple[str, str]]:
-    """Yield the names in the braces of an import or export, each with what it is called from there on."""
+    """Yield the names in the braces of an import or export, each with its alias, or itself without one."""
     for each in clause.named_children:
         name, alias = walk.named(each), walk.named(each, "alias")
         if name is not None:
@@ -70,13 +70,13 @@ def _renamed(walk: Walk, clause: Node) -> Iterator[tuple[str, str]]:
 
 
 def bind_both(walk: Walk, here: int, name: str, term: Term) -> None:
-    """Let a name stand for a term as a value and as a type."""
+    """Bind a name to a term both as a value and as a type."""
     bind(walk.scopes[here].names, name, term)
     bind(walk.scopes[here].types, name, term)
 
 
 def bind_exports(walk: Walk, node: Node, here: int) -> None:
-    """Note what an export statement exports."""
+    """Record the exports of an export statement."""
     source, scope = field_of(node, "source"), walk.scopes[here]
     module = string_of(walk, source)
     is_default = any(child.type == "default" for child in node.children)
@@ -120,7 +120,7 @@ def _declared_names(walk: Walk, node: Node) -> Iterator[tuple[str, int | None]]:
 
 
 def take_function(walk: Walk, node: Node, here: int) -> None:
-    """Take in a function's head; its name is bound around it where it is declared."""
+    """Record a function's head; bind its name in the scope around it where it is declared there."""
     index = walk.own(node)
     scope = walk.scopes[index]
     name = field_of(node, "name")
@@ -129,7 +129,7 @@ def take_function(walk: Walk, node: Node, here: int) -> None:
     ].split()
     scope.flags += [flag for flag in ("static", "async", "get", "set") if flag.encode() in head]
     scope.flags += ["arrow"] if node.type == "arrow_function" else []
-    parts = {each.type: each for each in node.named_children}  # one look: a look for a field is as long
+    parts = {each.type: each for each in node.named_children}  # one pass: a look-up by field takes as long
     scope.return_type = walk.type(next((parts[each] for each in _RESULTS if each in parts), None))
     if "type_parameters" in parts:
         scope.type_params = type_parameters(walk, node)
@@ -165,7 +165,7 @@ def bind_member(walk: Walk, owner: int, name: str, term: Term, *, is_static: boo
 
 
 def expect(walk: Walk, node: Node | None, term: Term) -> None:
-    """Note what is expected where a function or an object is written, or the result of a call."""
+    """Record the type expected of a function or an object literal, or of a call's result."""
     if node is None:
         return
     inner = without_brackets(node)
@@ -177,7 +177,7 @@ def expect(walk: Walk, node: Node | None, term: Term) -> None:
 
 
 def _parameter(walk: Walk, node: Node, index: int, place: int) -> int:
-    """Take in a parameter; return 0 for TypeScript's `this`, which is none, else 1."""
+    """Record a parameter; return 0 for TypeScript's `this`, which is not a real one, else 1."""
     scope = walk.scopes[index]
     pattern, declared, default = node, None, None
     is_field = False

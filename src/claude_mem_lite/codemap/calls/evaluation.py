@@ -1,7 +1,7 @@
 """Evaluate terms to the values that they may have, each term once.
 
-Nothing is iterated to a fixed point: a term that depends on itself is unknown. The subclasses of `Evaluation`
-say how each kind of term is evaluated: a method `on_KIND` is given where the term is written, and its items.
+There is no iteration to a fixed point: a term that depends on itself is unknown. Subclasses of `Evaluation`
+define how each kind of term is evaluated, in a method `on_KIND` that takes the term's place and its items.
 """
 
 import itertools
@@ -21,26 +21,26 @@ from claude_mem_lite.codemap.calls.values import (
     argument_of,
 )
 
-_MAX_VALUES = 8  # that one term may have
-_MAX_DEPTH = 40  # of terms that rest on each other
+_MAX_VALUES = 8  # per term
+_MAX_DEPTH = 40  # of terms that depend on each other
 MAX_STEPS = 2_000  # terms evaluated for one call
 CLASSES = frozenset({"class", "interface", "object", "impl"})
 _KINDS = {"object": "instance", "interface": "instance", "variant": "maker"}
 
 
 class Evaluation(ABC):
-    """The files of languages that import each other, by path; terms are evaluated once.
+    """Evaluates the terms of files whose languages import each other, each term once.
 
-    What is here holds for all languages: what type parameters stand for, what is called, made and awaited,
-    and what functions and objects are given.
+    This class holds what all languages share: type parameters, calls, construction and `await`, and the
+    arguments that functions and objects are given.
     """
 
     def __init__(self, files: Mapping[str, Facts], builtins: Builtins, finder: Finder) -> None:
-        """Take files that see each other, and what finds the modules that they import."""
+        """Take files that see each other, by path, and the finder of the modules that they import."""
         self.files = files
         self.builtins = builtins
         self.finder = finder
-        self.steps = 0  # taken for the call at hand
+        self.steps = 0  # spent on the current call
         self._depth = 0
         self._memo: dict[tuple[At, Term], Values] = {}
         self._on: dict[str, Callable[..., Iterable[Value]]] = {
@@ -49,19 +49,19 @@ class Evaluation(ABC):
 
     @abstractmethod
     def member(self, value: Value, name: str) -> Values:
-        """Return what an attribute of a value may be."""
+        """Return the values that an attribute of a value may have."""
 
     @abstractmethod
     def on_this(self, at: At) -> Values:
-        """Return the instance or class around."""
+        """Return the enclosing instance or class."""
 
     def start(self, at: At, term: Term) -> Values:
-        """Return what a term may be, with all the steps that one call may take."""
+        """Return the values of a call's term, with a fresh budget of `MAX_STEPS`."""
         self.steps = 0
         return self.values(at, term)
 
     def values(self, at: At, term: Term) -> Values:
-        """Return what a term may be: none where nothing is known of it."""
+        """Return the values that a term may have; none where nothing is known of it."""
         if term is None:
             return ()
         key = (at, term)
@@ -82,8 +82,6 @@ class Evaluation(ABC):
         """Return the scope of a function, class, instance or namespace, or of a place."""
         return self.files[place.path].scopes[place.scope]
 
-    # --- type parameters and their arguments
-
     def of_name(self, at: At, name: str) -> Values | None:
         """Return what a type parameter is bound to, else its constraint; None for other names."""
         for known, values in at.env:
@@ -98,11 +96,11 @@ class Evaluation(ABC):
         return None
 
     def own_types(self, at: At) -> Env:
-        """Return the type parameters of a scope itself, as they stand for their constraints."""
+        """Return a scope's own type parameters, bound to their constraints."""
         return tuple([(name, self.values(at, of)) for name, of in self.scope(at).type_params])
 
     def bound(self, value: Value, arguments: Sequence[Values]) -> Value:
-        """Return a value with its type parameters bound to arguments, to their constraints without."""
+        """Return a value with its type parameters bound to arguments, or to their constraints without any."""
         given, at = dict(enumerate(arguments)), At(value.path, value.scope)
         own = tuple([
             (name, given.get(place) or self.values(at, of))
@@ -111,7 +109,7 @@ class Evaluation(ABC):
         return value._replace(env=(*own, *value.env) if value.kind == "function" else own)
 
     def inferred(self, function: Value, arguments: Sequence[Values]) -> Value:
-        """Return a function with the type arguments that follow from what it is given."""
+        """Return a function with the type arguments inferred from its arguments."""
         scope = self.scope(function)
         names = {name for name, _ in scope.type_params} - {name for name, _ in function.env}
         env: dict[str, Values] = {}
@@ -131,7 +129,7 @@ class Evaluation(ABC):
         return function._replace(env=(*env.items(), *function.env)) if env else function
 
     def unified(self, function: Value, at: At, declared: Term) -> Value:
-        """Return a function with the type arguments that follow from what its result is declared to be."""
+        """Return a function with the type arguments inferred from the declared type of its result."""
         own, returned = self.scope(function).type_params, self.scope(function).return_type
         if not own or not returned or not declared or returned[0] != "ref" or declared[0] != "ref":
             return function
@@ -144,16 +142,14 @@ class Evaluation(ABC):
         return function._replace(env=(*env, *function.env))
 
     def aliased(self, alias: Value, arguments: tuple[Values, ...]) -> Values:
-        """Return what a type by another name is."""
+        """Return the type that an alias stands for."""
         _, of, params = alias.extra
         given = dict(enumerate(arguments))
         env = tuple([(name, given.get(place, ())) for place, (name, _) in enumerate(params)])
         return self.values(At(alias.path, alias.scope, env), of)
 
-    # --- results of calls, and what is expected
-
     def on_param(self, at: At, index: int, place: int) -> Iterable[Value]:
-        """Return what a parameter may be: by its type, its default, or what is expected of the function."""
+        """Return the values of a parameter: by its type, else by its default and the function's context."""
         scope = self.files[at.path].scopes[index]
         declared, default = scope.params[place]
         here = at._replace(scope=index)
@@ -167,14 +163,14 @@ class Evaluation(ABC):
     def on_argument(
         self, at: At, callee: Term, place: int, types: tuple[Term, ...], declared: Term
     ) -> Iterator[Value]:
-        """Yield what a call expects as an argument; `declared` is what its result is declared to be."""
+        """Yield what a call expects as an argument; `declared` is the declared type of its result."""
         arguments = tuple([self.values(at, each) for each in types])
         for value in self.values(at, callee):
             made: Values = (value,)
             if value.kind == "class":
                 made = self.member(self.bound(value, arguments)._replace(kind="instance"), "constructor")
             for each in made:
-                if each.kind == "builtin method":  # it says itself what it gives to a function
+                if each.kind == "builtin method":  # `given` knows what it passes to a function
                     yield each
                     continue
                 bound = self.bound(each, arguments) if each.kind == "function" else each
@@ -183,7 +179,7 @@ class Evaluation(ABC):
                 yield from self.given(bound, place)
 
     def on_expected(self, at: At, index: int) -> Values:
-        """Return what is expected where an object or a function is written."""
+        """Return what is expected at the place of an object or a function."""
         scope = self.files[at.path].scopes[index]
         return self.values(at._replace(scope=scope.parent), scope.context)
 
@@ -195,7 +191,7 @@ class Evaluation(ABC):
         return flat([self.result(each) for each in self.on_expected(at, index)])
 
     def given(self, value: Value, place: int) -> Values:
-        """Return what a function is given at a place."""
+        """Return the values that a function is given as the argument at `place`."""
         if value.kind == "signature":
             types = value.extra[1]
             return self.values(inside(value), types[place]) if place < len(types) else ()
@@ -302,7 +298,7 @@ class Evaluation(ABC):
 
 
 def flat(values: Iterable[Values]) -> Values:
-    """Return all of several values."""
+    """Concatenate several tuples of values."""
     return tuple(itertools.chain.from_iterable(values))
 
 
@@ -312,5 +308,5 @@ def last(name: str) -> str:
 
 
 def inside(value: Value) -> At:
-    """Return where what a value holds is written."""
+    """Return the scope of a value as the place to evaluate its terms at."""
     return At(value.path, value.scope, value.env)

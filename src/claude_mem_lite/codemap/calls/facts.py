@@ -1,34 +1,34 @@
-"""Facts of one file that calls are resolved from: its scopes, their names, and the calls in them.
+"""Facts of one file, from which calls are resolved: its scopes, their names, and the calls in them.
 
-They hold names, types and module names of the source, nothing else of its text, and nothing that other files
-change. A term is a tuple whose first item says what it is:
+They hold names, types and module names of the source, none of its other text, and nothing that depends on
+other files. A term is a tuple whose first item is its kind:
 
     ("name", x)  ("attribute", term, x)  ("element", term)  ("this",)  ("super",)
-    ("name", x, index)         a name as it is seen from another scope
+    ("name", x, index)         a name as seen from another scope
     ("call", term, types)  ("new", term, types)  ("await", term)  ("one_of", terms)
     ("scope", index)           a function, class or object by its scope
     ("param", index, place)    a parameter of a scope that is a function
     ("import", module, x)      a name of another module; "*" is the module itself
-    ("call", term, types, terms)   a call with its arguments, None for those of which nothing is known
+    ("call", term, types, terms)   a call with its arguments, None for unknown ones
     ("typed", type)            something of a declared type
-    ("qualified", (x, …))      a package, or a class by the names of its package and of those around it
-    ("first", terms)           the first of them that is the project's
+    ("qualified", (x, …))      a package, or a class by the names of its package and enclosing classes
+    ("first", terms)           the first of them that the project defines
     ("conversion", type)       a type that is called
     ("alias", type, types)     a type by another name, with its own type parameters
 
-or of what is expected where a function or an object is written:
+Terms for what is expected at the place of a function or an object:
 
-    ("argument", term, place, types, type)   as an argument of a call, with its type arguments and its type
-    ("expected", index)  ("returned", index)   by the scope of an object, of a function's result
+    ("argument", term, place, types, type)   argument of a call, with its type arguments and result type
+    ("expected", index)  ("returned", index)   by an object's scope; as the result of a function's scope
 
-and a type likewise:
+Types are tuples of the same form:
 
     ("ref", (x, …), types)     a named type with its arguments
     ("union", types)  ("this_type",)  ("type_of", term)  ("member_type", type, x)
-    ("function", types, type, parameters)   parameters, what is returned, type parameters
-    ("shape", index)           a type written out, by its scope
+    ("function", types, type, parameters)   parameters, result, type parameters
+    ("shape", index)           an inline type, by its scope
 
-None is a term or type of which nothing is known. Type parameters are pairs of a name and a constraint.
+None is an unknown term or type. Type parameters are pairs of a name and a constraint.
 """
 
 import marshal
@@ -41,12 +41,12 @@ Terms = dict[str, tuple[Term, ...]]
 
 
 class Scope(NamedTuple):
-    """What has names of its own: a module, function, class, interface, enum, namespace, object or block.
+    """A scope of names: a module, function, class, interface, enum, namespace, object or block.
 
-    `name` is its qualified name, of a module its package's, "" where it has none; `parent` is the scope
-    around it, -1 for the module's.
-    `names` and `types` are seen inside, `members` of an instance and `statics` of itself from outside.
-    `params` are pairs of a type and a default; `context` is what is expected where a function is written.
+    `name` is its qualified name (a module's is that of its package), "" where it has none; `parent` is the
+    enclosing scope, -1 for the module's.
+    `names` and `types` are visible inside; `members` of an instance and `statics` of the scope from outside.
+    `params` are pairs of a type and a default; `context` is what is expected at a function's place.
     """
 
     kind: str
@@ -63,13 +63,13 @@ class Scope(NamedTuple):
     return_type: Term = None
     returns: tuple[Term, ...] = ()
     context: Term = None
-    # "static", "async", "property"; "method" of one declared outside of its type; of types "converts": a call
-    # makes none, and "defined": with the fields of its base alone.
+    # "static", "async", "property"; "method": declared outside of its type. For types, "converts": calling
+    # one is a conversion, and "defined": it has the fields of its base, but not its methods.
     flags: tuple[str, ...] = ()
 
 
 class Call(NamedTuple):
-    """A call: the scope that it is in, its line, what is called, and its form, e.g. "this.m()"."""
+    """A call: its scope, its line, its callee, and its form, e.g. "this.m()"."""
 
     scope: int
     line: int
@@ -80,9 +80,9 @@ class Call(NamedTuple):
 class Facts(NamedTuple):
     """Facts of one file; the first scope is the module's.
 
-    `exports` are names that other modules may import, `stars` the modules whose exports are its own, too. The
-    module's name "*" stands for modules or types whose names it sees, "package" for modules that are seen by
-    their own name. Methods that are declared outside of their type are exported as "Type.method".
+    `exports` are names that other modules may import, `stars` the modules whose exports it re-exports. The
+    module's name "*" stands for modules or types whose names it sees, "package" for modules seen under their
+    own names. Methods declared outside of their type are exported as "Type.method".
     """
 
     scopes: tuple[Scope, ...]
@@ -91,7 +91,7 @@ class Facts(NamedTuple):
     stars: tuple[str, ...]
 
 
-# marshal's format is its Python's. What another version wrote is read from the source again.
+# marshal's format depends on the Python version; facts of another one are read from the source again.
 FORMAT = ("facts", 1, Scope._fields, Call._fields, Facts._fields, sys.version_info[:2])
 
 
@@ -102,7 +102,7 @@ def pack(facts: Facts) -> bytes:
 
 
 def unpack(data: bytes) -> Facts | None:
-    """Return the facts again, or None where another version wrote them or they are damaged."""
+    """Return packed facts; None where another version wrote them or they are damaged."""
     try:
         version, plain = marshal.loads(zlib.decompress(data))  # noqa: S302  (our own file; runs nothing)
         if version != FORMAT:

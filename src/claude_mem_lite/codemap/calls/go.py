@@ -1,7 +1,7 @@
 """Read the facts of a Go file.
 
-A type is a class whose base is what it is written as: a struct's or an interface's shape, or another type.
-Its methods are exported by the file that declares them, as "Type.Method". A variable is seen from its
+A type is a class whose base is its definition: a struct's or an interface's shape, or another type.
+Its methods are exported by the file that declares them, as "Type.Method". A variable is visible from its
 declaration to the end of its block.
 """
 
@@ -33,9 +33,6 @@ _MAX_IMPORTS = 500
 _VERSION = re.compile(r"v\d+$")
 _AROUND = frozenset({"go", "golang"})  # "go-yaml" is package yaml
 _REFERENCES = frozenset({"type_identifier", "qualified_type", "generic_type"})
-
-
-# --- functions and their parameters ----------------------------------------------------------------
 
 
 def _function(walk: Walk, node: Node, here: int) -> None:
@@ -73,7 +70,7 @@ def _receiver(walk: Walk, node: Node, index: int, method: str) -> None:
 
 
 def _declare(walk: Walk, here: int, name: str, term: Term) -> None:
-    """Bind a name, which the other files of the package see where it is declared outside of functions."""
+    """Bind a name; if it is declared outside of functions, the other files of the package see it, too."""
     bind(walk.scopes[here].names, name, term)
     if here == 0:
         bind(walk.exports, name, ("name", name))
@@ -120,9 +117,6 @@ def _embedded(walk: Walk, node: Node, here: int) -> None:
         walk.scopes[here].bases += [("typed", declared)] if declared is not None else []
 
 
-# --- variables -------------------------------------------------------------------------------------
-
-
 def _var_spec(walk: Walk, node: Node, here: int) -> None:
     names = node.children_by_field_name("name")
     declared, values = field_of(node, "type"), _listed(field_of(node, "value"))
@@ -135,7 +129,7 @@ def _var_spec(walk: Walk, node: Node, here: int) -> None:
 
 
 def _short_var(walk: Walk, node: Node, here: int) -> None:
-    """Bind the names left of `:=` that their block does not have yet."""
+    """Bind the names left of `:=` that their block has not declared yet."""
     left, right = _listed(field_of(node, "left")), _listed(field_of(node, "right"))
     if not right:  # `for range`
         return
@@ -155,7 +149,7 @@ def _listed(node: Node | None) -> list[Node]:
 
 
 def _values(walk: Walk, nodes: list[Node], count: int) -> list[Term]:
-    """Return what as many names are given: by one call, or each by its own expression."""
+    """Return the terms assigned to `count` names: results of one call, or one expression each."""
     terms = [walk.lower(each) for each in nodes]
     if len(terms) == 1 and count > 1 and terms[0] and terms[0][0] == "call":
         return [("call", ("attribute", terms[0], str(place)), ()) for place in range(count)]
@@ -163,7 +157,7 @@ def _values(walk: Walk, nodes: list[Node], count: int) -> list[Term]:
 
 
 def _type_switch(walk: Walk, node: Node, _here: int) -> None:
-    """Bind the name that a type switch gives to its value, in each case by its own type."""
+    """Bind the name of a type switch to its value, and in each case to the case's type."""
     index, alias, value = walk.own(node), _listed(field_of(node, "alias")), field_of(node, "value")
     if not alias:
         return
@@ -173,9 +167,6 @@ def _type_switch(walk: Walk, node: Node, _here: int) -> None:
         types, inner = case.children_by_field_name("type"), walk.scope(case)
         if inner is not None and len(types) == 1 and walk.text(types[0]) != "nil":
             bind(walk.scopes[inner].names, text, ("typed", walk.type(types[0])))
-
-
-# --- imports ---------------------------------------------------------------------------------------
 
 
 def _package(walk: Walk, node: Node, _here: int) -> None:
@@ -193,7 +184,7 @@ def _import(walk: Walk, node: Node, _here: int) -> None:
     if alias != "_":
         for terms in (scope.names, scope.types):
             if name is None or alias == ".":
-                # By the name that its package clause says, or all that it exports.
+                # Seen under the name in its package clause, or with all that it exports.
                 seen = terms.setdefault("*" if alias == "." else "package", [])
                 seen += [term] if len(seen) < _MAX_IMPORTS else []
             if alias != ".":
@@ -201,15 +192,12 @@ def _import(walk: Walk, node: Node, _here: int) -> None:
 
 
 def _likely(module: str) -> str:
-    """Return the name that a package outside of the project usually has, by its path."""
+    """Return the usual name of a package outside of the project, by its path."""
     parts = [each for each in module.split("/") if each]
     if len(parts) > 1 and _VERSION.fullmatch(parts[-1]):
         parts.pop()
     words = re.split(r"[-.]", parts[-1]) if parts else [""]
     return "".join([each for each in words if each not in _AROUND and not _VERSION.fullmatch(each)])
-
-
-# --- calls -----------------------------------------------------------------------------------------
 
 
 def _call(walk: Walk, node: Node, here: int) -> None:

@@ -1,7 +1,7 @@
-"""Find the package that a Go import names, and say what the language brings along.
+"""Find the package that a Go import names, and list the language's built-ins.
 
-A package is the files of a folder with one `package` clause. Paths begin with the `module` of a go.mod, or
-are below a folder `vendor`.
+A package is the files of a folder with the same `package` clause. Paths begin with the `module` of a go.mod
+or are below a `vendor` folder.
 """
 
 import posixpath
@@ -21,10 +21,10 @@ class Finder(values.Finder):
     def __init__(self, files: Mapping[str, Facts], read: Callable[[str], str]) -> None:
         """Read the go.mod of each folder that has one."""
         self._files = files
-        self._first: dict[str, str] = {}  # of a folder's files, tests last
+        self._first: dict[str, str] = {}  # the first file of each folder, tests last
         for path in sorted(files, key=lambda path: (path.endswith("_test.go"), path)):
             self._first.setdefault(posixpath.dirname(path), path)
-        self._modules: list[tuple[str, str]] = []  # path of a module and its folder, the longest path first
+        self._modules: list[tuple[str, str]] = []  # a module's path and folder, longest path first
         for home in folders_of(files):
             found = _MODULE.search(read(posixpath.join(home, "go.mod")))
             if found is not None:
@@ -33,7 +33,7 @@ class Finder(values.Finder):
         self._known: dict[tuple[str, str], str] = {}
 
     def find(self, path: str, module: str) -> str:
-        """Return the first file of the package that a path names in a file; "" for one outside."""
+        """Return the first file of the package that a file imports as `module`; "" for one outside."""
         key = posixpath.dirname(path), module
         if key not in self._known:
             folders = self._folders(*key) if len(module) <= 500 else ()
@@ -41,7 +41,7 @@ class Finder(values.Finder):
         return self._known[key]
 
     def package(self, path: str) -> str:
-        """Return a name for the package of a file: its files see each other's names."""
+        """Return a key for a file's package, whose files see each other's names."""
         return f"{posixpath.dirname(path)}\0{self._files[path].scopes[0].name}"
 
     def _folders(self, folder: str, module: str) -> Iterator[str]:

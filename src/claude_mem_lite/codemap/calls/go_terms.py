@@ -18,7 +18,7 @@ from claude_mem_lite.codemap.calls.walker import (
 )
 from claude_mem_lite.codemap.languages.tree import Node, unwrapped
 
-_MAX_ARGUMENTS = 8  # of one call, of which the types are looked at
+_MAX_ARGUMENTS = 8  # evaluated per call
 
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "&&", "||"})
@@ -39,7 +39,7 @@ def parameters_of(walk: Walk, node: Node | None) -> Iterator[tuple[str, Term]]:
 
 
 def result_of(walk: Walk, node: Node | None) -> Term:
-    """Return the type of a function's result; several are a container by place."""
+    """Return the type of a function's result; several results are a container indexed by place."""
     if node is None:
         return ("ref", ("()",), ())
     if node.type != "parameter_list":
@@ -49,7 +49,7 @@ def result_of(walk: Walk, node: Node | None) -> Term:
 
 
 def callee_of(walk: Walk, function: Node) -> Term:
-    """Return what is called; `f[int]` is f where it is no element of something."""
+    """Return the callee of a call; `f[int]` may be f or an element of f."""
     term = walk.lower(function)
     if function.type == "index_expression" and term:
         return ("one_of", (term[1], term))
@@ -57,7 +57,7 @@ def callee_of(walk: Walk, function: Node) -> Term:
 
 
 def function_of(call: Node) -> Node | None:
-    """Return what is called, without parentheses."""
+    """Return the called expression without parentheses."""
     function = field_of(call, "function")
     return unwrapped(function, {"parenthesized_expression"}) if function is not None else None
 
@@ -89,7 +89,7 @@ def _called(walk: Walk, node: Node) -> Term:
 
 
 def arguments_of(walk: Walk, node: Node) -> list[Term]:
-    """Return the arguments of a call: lowered before what comes after it declares their names anew."""
+    """Return the arguments of a call, lowered before later declarations reuse their names."""
     return [walk.lower(each) for each in listed(field_of(node, "arguments"))][:_MAX_ARGUMENTS]
 
 

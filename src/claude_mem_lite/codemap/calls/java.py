@@ -1,7 +1,7 @@
 """Read the facts of a Java file.
 
-A method is bound by its name and the number of its parameters, "put/2": fields have names of their own, and a
-class may inherit an overload. A variable is seen from its declaration to the end of its block.
+A method is bound by its name and number of parameters, "put/2", because a field may have the same name and a
+class may inherit an overload. A variable is visible from its declaration to the end of its block.
 """
 
 from collections.abc import Iterator
@@ -30,9 +30,6 @@ from claude_mem_lite.codemap.languages.tree import Node, child_of
 _MAX_IMPORTS = 100  # of whole packages
 
 
-# --- classes and their members ---------------------------------------------------------------------
-
-
 def _class(walk: Walk, node: Node, here: int) -> None:
     index, text = walk.own(node), walk.named(node)
     if text is None:
@@ -50,7 +47,7 @@ def _class(walk: Walk, node: Node, here: int) -> None:
     if node.type == "enum_declaration":
         _member(walk, index, "values/0", _returning(("ref", ("[]",), (own,))), is_static=True)
         _member(walk, index, "valueOf/1", _returning(own), is_static=True)
-    bind(scope.members, "constructor", None)  # it is not inherited
+    bind(scope.members, "constructor", None)  # constructors are not inherited
     bind(walk.scopes[here].types, text, ("scope", index))
     if walk.scopes[here].kind == "class":
         _member(walk, here, text, ("scope", index), is_static=True)
@@ -61,7 +58,7 @@ def _class(walk: Walk, node: Node, here: int) -> None:
 
 
 def _components(walk: Walk, node: Node, index: int) -> None:
-    """Take in the components of a record, and the methods that it has for those without one."""
+    """Bind the components of a record, and the accessor methods that it does not declare itself."""
     members, components = walk.scopes[index].members, [*_parameters(walk, node)]
     bind_parameters(walk, index, components)
     methods = {
@@ -89,7 +86,7 @@ def _is_static(walk: Walk, node: Node) -> bool:
 
 
 def _anonymous(walk: Walk, node: Node, _here: int) -> None:
-    """Make a class of `new C() { … }` and of an enum's constant with a body."""
+    """Make a class of `new C() { … }` and of an enum constant with a body."""
     if child_of(node, "class_body") is None:
         return
     scope = walk.scopes[walk.own(node)]
@@ -102,7 +99,7 @@ def _anonymous(walk: Walk, node: Node, _here: int) -> None:
 
 
 def _constant(walk: Walk, node: Node, here: int) -> None:
-    """Take in an enum's constant, and the call of the constructor that it is."""
+    """Bind an enum constant, and make a class of its body, if any."""
     name = walk.named(node)
     if name is not None:
         _member(walk, here, name, ("typed", ("this_type",)), is_static=True)
@@ -145,11 +142,11 @@ def _method(walk: Walk, node: Node, here: int) -> None:
     for number in range(count - 1, MAX_PARAMETERS) if is_open else (count,):
         _member(walk, here, f"{text}/{number}", ("scope", index), is_static=is_static)
     if is_interface and field_of(node, "body") is None:
-        bind(walk.scopes[here].members, "()", ("scope", index))  # what a lambda is
+        bind(walk.scopes[here].members, "()", ("scope", index))  # a lambda implements it
 
 
 def _parameters(walk: Walk, node: Node) -> Iterator[tuple[str, Term]]:
-    """Yield parameters with their types, None where a lambda does not say them."""
+    """Yield parameters with their types, None for untyped parameters of a lambda."""
     found = field_of(node, "parameters")
     if found is not None and found.type == "identifier":
         yield walk.text(found), None
@@ -168,7 +165,7 @@ def _parameters(walk: Walk, node: Node) -> Iterator[tuple[str, Term]]:
 
 
 def _declared(walk: Walk, node: Node) -> Term:
-    """Return the type that a variable is declared to be; None for `var`."""
+    """Return the declared type of a variable; None for `var`."""
     declared = walk.type(field_of(node, "type"))
     return None if declared == ("ref", ("var",), ()) else declared
 
@@ -190,12 +187,9 @@ def _return(walk: Walk, node: Node, here: int) -> None:
             walk.scopes[here].returns.append(walk.lower(node.named_children[0]))
 
 
-# --- variables -------------------------------------------------------------------------------------
-
-
 def _local(walk: Walk, node: Node, here: int) -> None:
     declared = _declared(walk, node)
-    for each in node.children_by_field_name("declarator") or [node]:  # a resource has its name itself
+    for each in node.children_by_field_name("declarator") or [node]:  # a resource has no declarator
         name, value = walk.named(each), field_of(each, "value")
         if name is None:
             continue
@@ -221,7 +215,7 @@ def _caught(walk: Walk, node: Node, here: int) -> None:
 
 
 def _pattern(walk: Walk, node: Node, here: int) -> None:
-    """Bind the name that `instanceof` or a case gives to what it matches, here and below an `if`."""
+    """Bind the name of an `instanceof` or case pattern, here and in the code after an `if`."""
     kind, name = field_of(node, "right"), field_of(node, "name")
     if node.type != "instanceof_expression":
         parts = node.named_children
@@ -234,9 +228,6 @@ def _pattern(walk: Walk, node: Node, here: int) -> None:
     above = walk.scopes[here].parent
     if above > 0 and walk.scopes[above].kind != "class":
         walk.scopes[above].names.setdefault(text, [term])
-
-
-# --- package and imports ---------------------------------------------------------------------------
 
 
 def _package(walk: Walk, node: Node, _here: int) -> None:
@@ -261,9 +252,6 @@ def _import(walk: Walk, node: Node, _here: int) -> None:
     else:
         bind(scope.names, parts[-1], ("qualified", parts))
     bind(scope.types, parts[-1], ("qualified", parts))
-
-
-# --- calls -----------------------------------------------------------------------------------------
 
 
 def _call(walk: Walk, node: Node, here: int) -> None:

@@ -1,4 +1,4 @@
-"""Find the files of a Java package, and say what the language brings along."""
+"""Find the files of a Java package, and list the language's built-ins."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,10 +8,10 @@ from claude_mem_lite.codemap.calls.values import Builtins, by_method
 
 
 class Finder(values.Finder):
-    """The packages of a project's files, by what their `package` clauses say."""
+    """The packages of a project's files, by their `package` clauses."""
 
     def __init__(self, files: Mapping[str, Facts], _read: Callable[[str], str]) -> None:
-        """Take the facts of files."""
+        """Take the facts of files, by path."""
         self._files = files
         self._first: dict[str, str] = {}
         for path in sorted(files):
@@ -22,7 +22,7 @@ class Finder(values.Finder):
         return self._first.get(module, "") if module else ""
 
     def package(self, path: str) -> str:
-        """Return a name for the package of a file: its files see each other's classes."""
+        """Return a key for a file's package, whose files see each other's classes."""
         return f"{self._files[path].scopes[0].name}."
 
 

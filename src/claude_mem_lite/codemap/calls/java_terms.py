@@ -19,16 +19,16 @@ from claude_mem_lite.codemap.calls.walker import (
 )
 from claude_mem_lite.codemap.languages.tree import Node, child_of
 
-MAX_PARAMETERS = 8  # that are counted of one with any number
+MAX_PARAMETERS = 8  # most parameters of a variadic method, and arguments of a call, that count
 
 
 def parts_of(walk: Walk, node: Node) -> tuple[str, ...]:
-    """Return the names of a dotted name."""
+    """Return the parts of a dotted name."""
     return tuple(["".join(each.split()) for each in walk.text(node).split(".")])
 
 
 def callee_of(walk: Walk, node: Node) -> Term:
-    """Return a method by its receiver, its name, and the number of its arguments."""
+    """Return a called method by its receiver, its name, and the number of its arguments."""
     text, receiver = walk.named(node), field_of(node, "object")
     if text is None:
         return None
@@ -42,7 +42,7 @@ def callee_of(walk: Walk, node: Node) -> Term:
 
 
 def _name(walk: Walk, node: Node) -> Term:
-    """Return a name with the scope that has declared it so far, else the class around."""
+    """Return a name with the scope that has declared it so far, else the enclosing class."""
     name = walk.text(node)
     return ("name", name, walk.declaring(name, within="class"))
 
@@ -103,7 +103,7 @@ EXPRESSIONS = {
 
 
 def _reference(walk: Walk, node: Node) -> Term:
-    """Return a type by the names before its dots, without type arguments or annotations."""
+    """Return a type by the parts of its dotted name, without type arguments or annotations."""
     parts = [part.partition("<")[0].split() for part in walk.text(node).split(".")]
     return ("ref", tuple([part[-1] for part in parts if part]), ())
 
@@ -113,7 +113,7 @@ def _inner_type(walk: Walk, node: Node) -> Term:
 
 
 def _wildcard(walk: Walk, node: Node) -> Term:
-    """Return what a wildcard extends: of `? super T` nothing is known."""
+    """Return the type that a wildcard extends; None for `? super T`."""
     is_super = any(each.type == "super" for each in node.children)
     return None if is_super else _inner_type(walk, node)
 

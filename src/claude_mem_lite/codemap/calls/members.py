@@ -1,6 +1,6 @@
-"""Look names up in scopes, packages and imports, and find the members of values.
+"""Look up names in scopes, packages and imports, and find the members of values.
 
-What a class has, what is above it, and what `this` and `super` are.
+Covers the members and bases of classes, and `this` and `super`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,32 +9,32 @@ from claude_mem_lite.codemap.calls.evaluation import CLASSES, MAX_STEPS, Evaluat
 from claude_mem_lite.codemap.calls.facts import Facts, Term
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Builtins, Finder, Value, Values, argument_of
 
-_CLASS_STEPS = 10  # that looking into a class counts as
-_MAX_BASES = 100  # above a class
+_CLASS_STEPS = 10  # cost of a lookup in one class
+_MAX_BASES = 100  # searched above a class
 _SEEN_FROM_INSIDE = frozenset({"module", "function", "namespace", "block"})
 
 
 class Members(Evaluation):
-    """The names of files that import each other, and the members of what they stand for."""
+    """Resolves names in files that import each other, and the members of their values."""
 
     def __init__(self, files: Mapping[str, Facts], builtins: Builtins, finder: Finder) -> None:
         """Find which files see each other's exports."""
         super().__init__(files, builtins, finder)
-        self._packages: dict[str, dict[str, list[str]]] = {}  # files by what they export
+        self._packages: dict[str, dict[str, list[str]]] = {}  # files by package and exported name
         for path, facts in self.files.items():
             if package := finder.package(path):
                 names = self._packages.setdefault(package, {})
                 for name in facts.exports:
                     names.setdefault(name, []).append(path)
-        self._modules: dict[str, dict[str, Values]] = {}  # by their own names, that a file imports
+        self._modules: dict[str, dict[str, Values]] = {}  # that a file imports, by their own names
 
     def on_name(self, at: At, name: str, scope: int = -1) -> Values:
         return self._look_up(at._replace(scope=scope) if scope >= 0 else at, name, "names")
 
     def _look_up(self, at: At, name: str, space: str) -> Values:
-        """Return what a name stands for in a scope: "names" of values, or "types"."""
+        """Return what a name stands for in a scope, among its "names" (values) or "types"."""
         scopes, here = self.files[at.path].scopes, at.scope
-        is_open = False  # a class around inherits from one that is not the project's
+        is_open = False  # an enclosing class inherits from one outside of the project
         while here >= 0:
             scope = scopes[here]
             if self.builtins.implies_this and scope.kind in CLASSES and self.steps <= MAX_STEPS:
@@ -52,14 +52,14 @@ class Members(Evaluation):
         return found or (OUTSIDE if is_open or name in self.builtins.globals else ())
 
     def _member_around(self, at: At, name: str, space: str) -> Values:
-        """Return what a name is as a member of a class around, an inherited one, too."""
+        """Return what a name stands for as a member of an enclosing class, own or inherited."""
         if space == "types":
             found = self.member(Value("class", at.path, at.scope), name)
             return tuple([each for each in found if each.kind == "class"])
         return self.member(Value("instance", at.path, at.scope, self.own_types(at)), name)
 
     def _seen(self, path: str, name: str, space: str) -> Values:
-        """Return what a name is in a file's package, else in what the file imports as a whole."""
+        """Return what a name stands for in a file's package, else in what the file imports as a whole."""
         found = self.of_package(path, name, space)
         if found:
             return found
@@ -76,7 +76,7 @@ class Members(Evaluation):
         return found
 
     def _named(self, path: str) -> dict[str, Values]:
-        """Return the modules that a file imports by the name that they say themselves."""
+        """Return the modules that a file imports under their own names, by name."""
         if path not in self._modules:
             terms = self.files[path].scopes[0].names.get("package", ())
             found = [each for term in terms for each in self.values(At(path, 0), term)]
@@ -86,7 +86,7 @@ class Members(Evaluation):
         return self._modules[path]
 
     def of_package(self, path: str, name: str, space: str) -> Values:
-        """Return what the files of a file's package export by a name."""
+        """Return what the files of a file's package export under a name."""
         paths = self._packages.get(self.finder.package(path), {}).get(name, ())
         return flat([self.all_of(At(each, 0), self.files[each].exports[name], space) for each in paths])
 
@@ -105,7 +105,7 @@ class Members(Evaluation):
         return tuple(found)
 
     def on_qualified(self, at: At, names: tuple[str, ...]) -> Values:
-        """Return a package, or a class by the names of its package and of those around it."""
+        """Return a package, or a class by the names of its package and enclosing classes."""
         for length in range(len(names), 0, -1):
             path = self.finder.find(at.path, ".".join(names[:length]))
             found: Values = (Value("module", path),) if path in self.files else ()
@@ -116,7 +116,7 @@ class Members(Evaluation):
         return OUTSIDE
 
     def on_first(self, at: At, terms: tuple[Term, ...]) -> Values:
-        """Return the values of the first term that is the project's."""
+        """Return the values of the first term that the project defines."""
         found: Values = ()
         for term in terms:
             found = found if found == OUTSIDE else self.values(at, term)
@@ -129,7 +129,7 @@ class Members(Evaluation):
         return self.export(target, name, space, set()) if target in self.files else OUTSIDE
 
     def export(self, path: str, name: str, space: str, seen: set[str]) -> Values:
-        """Return what a file exports by a name, by way of the files that it exports from."""
+        """Return what a file exports under a name, itself or by re-export from other files."""
         if path in seen:
             return ()
         seen.add(path)
@@ -187,8 +187,6 @@ class Members(Evaluation):
             return (self.bound(value, arguments)._replace(kind="instance"),)
         return (value,) if value.kind == "outside" else ()
 
-    # --- members
-
     def on_attribute(self, at: At, base: Term, name: str) -> Iterator[Value]:
         if base != ("super",):
             yield from super().on_attribute(at, base, name)
@@ -199,7 +197,7 @@ class Members(Evaluation):
                 yield from self.member(above._replace(kind=value.kind) if is_class else above, name)
 
     def member(self, value: Value, name: str) -> Values:
-        """Return what an attribute of a value may be."""
+        """Return the values that an attribute of a value may have."""
         if value.kind == "outside":
             return OUTSIDE
         if value.kind == "module":
@@ -215,8 +213,8 @@ class Members(Evaluation):
 
     def _inherited(self, value: Value, name: str, where: str) -> Values:
         waiting, seen = [value], {(value.path, value.scope)}
-        is_open = False  # a class above is not the project's
-        without: set[Value] = set()  # methods that are declared outside of the type
+        is_open = False  # a base is outside of the project
+        without: set[Value] = set()  # bases whose methods declared outside of the type are not inherited
         while waiting and len(seen) < _MAX_BASES and self.steps <= MAX_STEPS:
             self.steps += _CLASS_STEPS
             each = waiting.pop(0)
@@ -239,7 +237,7 @@ class Members(Evaluation):
         return OUTSIDE if is_open else ()
 
     def _declared_outside(self, value: Value, name: str) -> Values:
-        """Return a type's methods of a name that its package declares outside of it."""
+        """Return a type's methods of a name that its package declares outside of the type."""
         scope = self.scope(value)
         if scope.parent != 0:
             return ()
@@ -262,12 +260,12 @@ class Members(Evaluation):
         )
 
     def _bases(self, value: Value) -> Iterator[Value]:
-        """Yield the classes and interfaces directly above one."""
+        """Yield the direct bases of a class or interface."""
         scope = self.scope(value)
         for base in scope.bases:
             yield from self.values(inside(value), base)
         if scope.kind in {"class", "interface"} and scope.name:
-            # Declarations of one name are one type.
+            # Several declarations of one name are one type.
             around = self.files[value.path].scopes[scope.parent]
             for term in around.types.get(last(scope.name), ()):
                 if term and term[0] == "scope" and term[1] != value.scope:
@@ -283,7 +281,7 @@ class Members(Evaluation):
                     yield from argument_of(each, place)
 
     def on_this(self, at: At) -> Values:
-        """Return the class or object around, or an instance of it; an arrow function has none of its own."""
+        """Return the enclosing class or object, or an instance; an arrow function has no own `this`."""
         scopes, here = self.files[at.path].scopes, at.scope
         kind = "instance"
         while here > 0:

@@ -1,4 +1,4 @@
-"""Resolve the calls of a project's files from their facts: who is called, and what that rests on."""
+"""Resolve the calls of a project's files from their facts: the callees and the evidence for them."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -12,7 +12,7 @@ Place = tuple[str, str]  # file and qualified name, "" for the module
 
 
 class Found(NamedTuple):
-    """A call that is resolved; `level` names the evidence, `is_class` says that the callee is a class."""
+    """A resolved call; `level` names the evidence, `is_class` says that the callee is a class."""
 
     caller: Place
     callee: Place
@@ -23,7 +23,7 @@ class Found(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """A call of which the callee is not known, by the name that is written."""
+    """A call whose callee is unknown, with the name as written."""
 
     caller: Place
     name: str
@@ -31,7 +31,7 @@ class Missed(NamedTuple):
 
 
 def resolve(evaluation: Evaluation) -> Iterator[Found | Missed]:
-    """Yield the calls of files that see each other, file by file, in the order that they are written."""
+    """Yield the calls of files that see each other, file by file, in source order."""
     noise = evaluation.builtins.noise
     methods = _methods(evaluation.files)
     for path, facts in evaluation.files.items():
@@ -61,7 +61,7 @@ def _caller(facts: Facts, index: int) -> str:
 
 
 def _targets(evaluation: Evaluation, values: Values, *, is_super: bool) -> Iterator[tuple[Place, bool]]:
-    """Yield what a call may reach, and whether that is a class: of a class its constructor, too."""
+    """Yield what a call may reach, and whether that is a class; after a class comes its constructor."""
     for value in values:
         if value.kind == "function" and (name := evaluation.scope(value).name):
             yield (value.path, name), False
@@ -74,7 +74,7 @@ def _targets(evaluation: Evaluation, values: Values, *, is_super: bool) -> Itera
 
 
 def _level(callee: Term, found: list[tuple[Place, bool]]) -> str:
-    """Return "direct" for a name, "typed" for a member, "several" where it may be one of more."""
+    """Return "direct" for a name, "typed" for a member, "several" for more than one candidate."""
     for is_class in (True, False):
         if sum(each is is_class for _, each in found) > 1:
             return "several"
@@ -82,7 +82,7 @@ def _level(callee: Term, found: list[tuple[Place, bool]]) -> str:
 
 
 def _methods(files: Mapping[str, Facts]) -> dict[str, list[Place]]:
-    """Return all methods by their last name."""
+    """Return all methods by the last part of their names."""
     found: dict[str, dict[Place, None]] = {}
     for path, facts in files.items():
         for scope in facts.scopes:
@@ -93,7 +93,7 @@ def _methods(files: Mapping[str, Facts]) -> dict[str, list[Place]]:
 
 
 def _written(term: Term) -> str:
-    """Return a name as it is written, with the last name of its receiver; "" for what has none."""
+    """Return a callee's name as written, with the last name of its receiver; "" if it has no name."""
     if term and term[0] == "first":
         term = term[1][0]
     if not term or term[0] not in {"name", "local", "path", "attribute"}:

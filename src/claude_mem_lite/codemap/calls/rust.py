@@ -2,10 +2,10 @@
 
 Beside the terms of `facts` and of `rust_terms`, an item's name may stand for:
 
-    ("use", names)                 what a path names; `bases` of a module are those of its globs
-    ("file", path)                 the module of a `mod` without a body, relative to the module around it
+    ("use", names)                 what a path names; the `bases` of a module are its glob imports
+    ("file", path)                 the module of a `mod` without a body, relative to the enclosing module
 
-The names of a function's scope are its local variables, one term a binding; `statics` and `types` of any
+The names of a function's scope are its local variables, one term per binding; `statics` and `types` of any
 scope are its items. An `impl` is a scope: `return_type` is its type, `context` its trait.
 """
 
@@ -37,15 +37,12 @@ from claude_mem_lite.codemap.languages import tree
 from claude_mem_lite.codemap.languages.tree import Node, child_of
 
 _MAX_NESTED_MACROS = 8
-_MAX_MACROS = 3_000  # of a file that are read
-_SHORTEST_CALL = 4  # bytes of a macro's arguments
+_MAX_MACROS = 3_000  # parsed per file
+_SHORTEST_CALL = 4  # bytes; shorter arguments of a macro hold no call
 _IMPLS = frozenset({"impl", "interface"})
 _FUNCTIONS = ("function_item", "function_signature_item")
 _STRUCTS = ("struct_item", "union_item")
 _TYPE_ITEMS = (*_STRUCTS, "enum_item")
-
-
-# --- functions, types and modules ------------------------------------------------------------------
 
 
 def _function(walk: Walk, node: Node, here: int) -> None:
@@ -77,7 +74,7 @@ def _take_parameters(walk: Walk, node: Node, index: int) -> None:
 
 
 def _type_params(walk: Walk, node: Node) -> list[tuple[str, Term]]:
-    """Return the type parameters with their bounds, those of the `where` clause too."""
+    """Return the type parameters with their bounds, including those in the `where` clause."""
     bounds: dict[str, list[Term]] = {}
     for each in listed(field_of(node, "type_parameters")):
         name = walk.named(each) or walk.named(each, "left")
@@ -100,7 +97,7 @@ def _type_item(walk: Walk, node: Node, here: int) -> None:
         return
     scope, body = walk.scopes[index], field_of(node, "body")
     scope.type_params = _type_params(walk, node)
-    scope.bases += _bounds(walk, field_of(node, "bounds"))  # of a trait
+    scope.bases += _bounds(walk, field_of(node, "bounds"))  # the supertraits of a trait
     bind(walk.scopes[here].types, name, ("scope", index))
     if node.type in _STRUCTS:
         _fields(walk, body, index)
@@ -179,9 +176,6 @@ def _path_attribute(walk: Walk, node: Node) -> str:
     return ""
 
 
-# --- paths and imports -----------------------------------------------------------------------------
-
-
 def _use(walk: Walk, node: Node, here: int) -> None:
     scope = walk.scopes[here]
     argument = field_of(node, "argument")
@@ -221,9 +215,6 @@ def _extern_crate(walk: Walk, node: Node, here: int) -> None:
         bind(walk.scopes[here].types, walk.named(node, "alias") or name, term)
 
 
-# --- statements ------------------------------------------------------------------------------------
-
-
 def _let(walk: Walk, node: Node, _here: int) -> None:
     declared, term = walk.type(field_of(node, "type")), walk.lower(field_of(node, "value"))
     if declared is not None:
@@ -254,11 +245,8 @@ def _call(walk: Walk, node: Node, here: int) -> None:
     expect_arguments(walk, node, "closure_expression", callee, types)
 
 
-# --- macros ----------------------------------------------------------------------------------------
-
-
 def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
-    """Return the nodes of a file, and those in the arguments of its macros, read as expressions."""
+    """Return the nodes of a file, and those in the arguments of its macros, parsed as expressions."""
     wanted = (*types, "macro_invocation")
     found = tree.nodes(walk.parsed.grammar, walk.parsed.root, wanted)
     inside = found

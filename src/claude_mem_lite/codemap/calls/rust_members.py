@@ -1,7 +1,7 @@
 """Find the methods, fields and associated types of Rust's values, by the `impl`s of a type in all files.
 
-A struct, enum or trait is a "class", as a value an "instance"; a "maker" is a tuple struct, unit struct or
-variant as a value, which is no function when it is called.
+A struct, enum or trait is a "class", and a value of it an "instance". A "maker" is a tuple struct, unit
+struct or variant used as a value; a call of one does not count as a call of a function.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,16 +24,16 @@ Key = tuple[str, int | str]
 
 
 class RustMembers(Evaluation):
-    """The members of types; a type's methods are known when its `impl`s are taken."""
+    """Finds the members of types; methods are known after `take_impls`."""
 
     def __init__(self, files: Mapping[str, Facts], builtins: Builtins, finder: Finder) -> None:
         super().__init__(files, builtins, finder)
         self._impls: dict[Key, list[At]] = {}
-        self._methods_named: dict[tuple[Key, str], list[At]] = {}  # those that have a method
+        self._methods_named: dict[tuple[Key, str], list[At]] = {}  # `impl`s that have a method
         self._blanket: list[At] = []
 
     def take_impls(self) -> None:
-        """Find the `impl`s of each type, which paths have to be evaluated for."""
+        """Find the `impl`s of each type, which requires evaluating paths."""
         for path, facts in self.files.items():
             for index, scope in enumerate(facts.scopes):
                 if scope.kind != "impl":
@@ -95,13 +95,13 @@ class RustMembers(Evaluation):
         return OUTSIDE if self._is_open(value) else ()
 
     def _is_open(self, value: Value) -> bool:
-        """Whether a type has traits from outside, whose methods are not known."""
+        """Tell whether a type has traits from outside of the project, whose methods are unknown."""
         return any(each.kind in {"outside", "builtin"} for each, _ in self._traits(value)) or any(
             each.kind in {"outside", "builtin"} for each in self._bases(value)
         )
 
     def _method(self, value: Value, name: str, seen: set[Key]) -> Values:
-        """Return a method: of the type itself, else of a trait's `impl`, else the trait's own."""
+        """Return a method: of the type itself, else of a trait's `impl`, else the default of a trait."""
         key = key_of(value)
         if key in seen:
             return ()
@@ -129,7 +129,7 @@ class RustMembers(Evaluation):
         return self._blanket_method(value, name)
 
     def _default(self, value: Value, trait: Value, name: str, seen: set[Key]) -> Values:
-        """Return a trait's method, or that of a trait above it."""
+        """Return the method of a trait or of one of its supertraits."""
         if key_of(trait) in seen or trait.kind != "instance":
             return ()
         seen.add(key_of(trait))
@@ -170,13 +170,13 @@ class RustMembers(Evaluation):
         ]
 
     def _bases(self, value: Value) -> Iterator[Value]:
-        """Yield the traits directly above one."""
+        """Yield the direct supertraits of a trait."""
         if value.kind == "instance" and self.scope(value).kind == "interface":
             for base in self.scope(value).bases:
                 yield from self.values(inside(value), base)
 
     def _members(self, value: Value, owner: Value | At, name: str, env: Env) -> Values:
-        """Return the methods of a trait or an `impl`, as those of a value."""
+        """Return the members of a trait or an `impl` by a name, with a value as their `Self`."""
         own = (*env, ("Self", (value,)))
         return tuple([
             each._replace(env=own, receiver=(value,)) if each.kind == "function" else each
@@ -185,7 +185,7 @@ class RustMembers(Evaluation):
         ])  # fmt: skip
 
     def _impl_env(self, value: Value, impl: At) -> Env:
-        """Return the type arguments of an `impl`: those of the value, by the names that they have there."""
+        """Return the type arguments of a value, under the names that the `impl` uses for them."""
         scope = self.scope(impl)
         of = scope.return_type
         if not of or of[0] != "ref" or not of[2]:
@@ -227,7 +227,7 @@ class RustMembers(Evaluation):
         return flat([self.values(at, each) for each in self.scope(maker).members.get(name, ())])
 
     def owner(self, maker: Value) -> Value:
-        """Return what a tuple struct or a variant makes."""
+        """Return the instance that a tuple struct or a variant makes."""
         scope = self.scope(maker)
         index = scope.parent if scope.kind == "variant" else maker.scope
         return Value("instance", maker.path, index, maker.env)
@@ -258,5 +258,5 @@ class RustMembers(Evaluation):
 
 
 def key_of(value: Value) -> Key:
-    """Return what a type's `impl`s are found by."""
+    """Return the key under which a type's `impl`s are stored."""
     return ("", value.path) if value.kind == "builtin" else (value.path, value.scope)

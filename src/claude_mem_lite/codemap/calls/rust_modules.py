@@ -1,4 +1,4 @@
-"""Find the files of Rust's modules and crates, and say what the language brings along.
+"""Find the files of Rust's modules and crates, and list the language's built-ins.
 
 A `mod` names a file beside its own or in the folder named after it; crates are found by Cargo.toml.
 """
@@ -21,7 +21,7 @@ class Finder(values.Finder):
         """Read the Cargo.toml in the folders of the files and above."""
         self._paths = frozenset(paths)
         self._manifests: dict[str, dict[str, Any]] = {}
-        self._crates: dict[str, str] = {}  # the file of a crate by its package's name
+        self._crates: dict[str, str] = {}  # root files of crates by package name
         for folder in folders_of(paths):
             manifest = _parsed(read(posixpath.join(folder, "Cargo.toml")))
             if manifest:
@@ -33,7 +33,7 @@ class Finder(values.Finder):
     def find(self, path: str, module: str) -> str:
         """Return the file of a module: "./a/b" below a file's module, "=a.rs" beside it, else a crate's name.
 
-        "" is a module outside of the project.
+        "" stands for a module outside of the project.
         """
         if module.startswith("="):
             return self._first([posixpath.join(posixpath.dirname(path), module[1:])])
@@ -62,14 +62,14 @@ class Finder(values.Finder):
         return self._crates.get(name, "")
 
     def _root(self, folder: str) -> str:
-        """Return the file of a library crate by the folder of its Cargo.toml."""
+        """Return the root file of a library crate by the folder of its Cargo.toml."""
         folder = "" if folder == "." else folder
         path = _table(self._manifests.get(folder, {}), "lib").get("path")
         return self._first([posixpath.join(folder, path if isinstance(path, str) else "src/lib.rs")])
 
 
 def _below(path: str, module: str) -> list[str]:
-    """Return where the file of a module below a file's may be: a crate's root has them beside itself."""
+    """Return the possible files of a module below a file's; those of a crate's root are beside it."""
     folder, name = posixpath.split(path)
     homes = [folder] if name in _HOMES else [posixpath.splitext(path)[0], folder]
     return [
@@ -105,7 +105,7 @@ _MAPS = "HashMap BTreeMap"
 _EITHER = "Option Result"
 CELLS = "RefCell Cell Mutex RwLock OnceCell OnceLock LazyLock LazyCell"
 
-# Methods that return what the function returns which they are given, in a type of the same name or bare.
+# Methods that return their function's result: bare, wrapped in the receiver's type, or its elements so.
 MAPPED = {
     "map": "wrapped", "and_then": "bare", "filter_map": "element", "flat_map": "element", "then": "wrapped",
     "map_or": "bare", "map_or_else": "bare",
@@ -196,7 +196,7 @@ BUILTINS = Builtins(
         "unwrap_or_else", "values", "windows", "with_capacity", "wrapping_add", "write", "write_str", "zip",
     }),
 )  # fmt: skip
-# Methods of the traits that `derive` implements, and of those that all types have.
+# Methods of the traits that `derive` implements, and of traits that all types have.
 DERIVED = frozenset({
     "clone", "clone_from", "eq", "ne", "cmp", "partial_cmp", "lt", "le", "gt", "ge", "max", "min", "hash",
     "default", "fmt", "to_string", "to_owned", "into", "try_into", "from", "try_from", "borrow", "borrow_mut",

@@ -1,4 +1,4 @@
-"""Follow Rust's paths through modules, imports and globs to what they name: values and types."""
+"""Resolve Rust's paths to values and types, through modules, imports and globs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,20 +9,20 @@ from claude_mem_lite.codemap.calls.rust_members import RustMembers
 from claude_mem_lite.codemap.calls.rust_modules import SHARED_ROOTS
 from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Builtins, Finder, Value, Values
 
-# What the variants of the library's enums make: which argument of which type.
+# What the variants of the standard library's enums hold: type, and place of the type argument.
 WRAPPED = {"Some": ("Option", 0), "Ok": ("Result", 0), "Err": ("Result", 1), "None": ("Option", None)}
 _MODULES = frozenset({"module", "namespace"})
 _STD = Value("std")
-_MAX_PATH_DEPTH = 30  # of imports that lead to each other
-_MAX_MODULES = 500  # that a name is looked for in
-_MAX_GLOBS = 50  # of a module that are looked at
+_MAX_PATH_DEPTH = 30  # of imports that refer to each other
+_MAX_MODULES = 500  # searched for a name
+_MAX_GLOBS = 50  # followed per module
 
 
 class RustPaths(RustMembers):
-    """The modules of crates that see each other."""
+    """Resolves paths in the modules of crates that see each other."""
 
     def __init__(self, files: Mapping[str, Facts], builtins: Builtins, finder: Finder) -> None:
-        """Find which module is in which."""
+        """Find the parent of each module, then the `impl`s of each type."""
         super().__init__(files, builtins, finder)
         self._parents: dict[str, tuple[str, int]] = {}
         self._looking: set[tuple[str, int, str, str]] = set()
@@ -39,7 +39,7 @@ class RustPaths(RustMembers):
                             if target and target != path:
                                 self._parents.setdefault(target, (path, index))
         self.take_impls()
-        self._memo.clear()  # what was found without the `impl`s
+        self._memo.clear()  # values found before all `impl`s were known
         self._held.clear()
 
     def on_path(self, at: At, names: tuple[str, ...]) -> Values:
@@ -71,7 +71,7 @@ class RustPaths(RustMembers):
         return target if target in self.files else ""
 
     def _module(self, at: At) -> Value:
-        """Return the module around a scope."""
+        """Return the enclosing module of a scope."""
         scopes, here = self.files[at.path].scopes, at.scope
         while here > 0 and scopes[here].kind != "namespace":
             here = scopes[here].parent
@@ -93,7 +93,7 @@ class RustPaths(RustMembers):
         return Value("module", path)
 
     def find(self, at: At, names: tuple[str, ...], space: str) -> Values:
-        """Return what a path may name: of values ("statics") or of types."""
+        """Return what a path may name, among values ("statics") or "types"."""
         if not names or self._path_depth > _MAX_PATH_DEPTH:
             return ()
         self._path_depth += 1
@@ -137,10 +137,10 @@ class RustPaths(RustMembers):
         return self._prelude(name) or self._from_globs(at.path, max(here, 0))
 
     def _from_globs(self, path: str, index: int) -> Values:
-        """Return that a name may come from outside, where all of another crate is imported."""
+        """Return OUTSIDE if a name may come from another crate by a glob import, else no values."""
         key = path, index
         if key not in self._is_open_module:
-            self._is_open_module[key] = False  # for what is looked up on the way
+            self._is_open_module[key] = False  # for lookups during this one
             at, globs = At(path, index), self.files[path].scopes[index].bases[:_MAX_GLOBS]
             found = [each for glob in globs if glob for each in self.find(at, glob[1], "types")]
             self._is_open_module[key] = any(each.kind in {"outside", "std"} for each in found)
@@ -161,7 +161,7 @@ class RustPaths(RustMembers):
         return OUTSIDE if name in known.globals else ()
 
     def _in_module(self, path: str, index: int, name: str, space: str) -> Values:
-        """Return what a module, or a function that has items, holds by a name: its own before its globs."""
+        """Return what a module, or a function with items, holds under a name: its own items before globs."""
         key = path, index, name, space
         known = self._held.get(key)
         if known is not None:
@@ -189,15 +189,15 @@ class RustPaths(RustMembers):
                 waiting += self._globbed(module.path, module.scope)
         self._looking.discard(key)
         values = tuple(dict.fromkeys(found))
-        if not self._looking:  # else what waits for this one is left out
+        if not self._looking:  # during other lookups the result may be incomplete
             self._held[key] = values
         return values
 
     def _globbed(self, path: str, index: int) -> Values:
-        """Return the modules and enums that a module imports all of."""
+        """Return the modules and enums that a module imports with globs."""
         key = path, index
         if key not in self._globs:
-            self._globs[key] = ()  # for what is looked up on the way
+            self._globs[key] = ()  # for lookups during this one
             at, globs = At(path, index), self.files[path].scopes[index].bases[:_MAX_GLOBS]
             found = [each for glob in globs if glob for each in self.find(at, glob[1], "types")]
             known = dict.fromkeys(each for each in found if each.kind in {"module", "class"})
@@ -228,7 +228,7 @@ class RustPaths(RustMembers):
         return self.values(at, term)
 
     def _item(self, owner: Value, name: str, space: str) -> Values:
-        """Return what a module or a type holds by a name."""
+        """Return what a module or a type holds under a name."""
         if owner.kind == "outside":
             return OUTSIDE
         if owner.kind == "std":

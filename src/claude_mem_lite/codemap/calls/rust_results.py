@@ -1,4 +1,4 @@
-"""Find what calls, patterns and literals of Rust give, by the results of the library's methods."""
+"""Evaluate Rust's calls, patterns and literals, with the results of the standard library's methods."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from claude_mem_lite.codemap.calls.values import OUTSIDE, At, Env, Value, Values
 
 
 class RustResults(RustPaths):
-    """What is called, matched and made; what is no different from other languages is left to them."""
+    """Evaluates calls, patterns and literals; what Rust shares with other languages is in `Evaluation`."""
 
     def on_call(
         self, at: At, callee: Term, types: tuple[Term, ...] = (), given: tuple[Term, ...] = ()
@@ -40,7 +40,7 @@ class RustResults(RustPaths):
                 yield from self.result(value)
 
     def on_part(self, at: At, base: Term, names: tuple[str, ...], name: str) -> Iterator[Value]:
-        """Yield a field of what a pattern matches."""
+        """Yield a field of the value that a pattern matches."""
         makers = self.find(at, names, "statics") or self.find(at, names, "types")
         for maker in makers:
             if maker.kind == "builtin method" and maker.extra in WRAPPED:
@@ -79,11 +79,11 @@ class RustResults(RustPaths):
         return (Value("builtin", "Future", extra=(self.values(at, term),)),)
 
     def on_declared(self, at: At, declared: Term, term: Term) -> Values:
-        """Return a variable's declared type, or what it is given where that says more."""
+        """Return a variable's declared type, or its value where that type is unknown."""
         return self.values(at, declared) or self.values(at, term)
 
     def _inferred_env(self, value: Value, declared: list[Term], at: At, given: tuple[Term, ...]) -> Env:
-        """Return the type arguments that follow from the arguments of a call."""
+        """Return the type arguments inferred from the arguments of a call."""
         scope = self.scope(self.owner(value) if value.kind == "maker" else value)
         names = {name for name, _ in scope.type_params}
         found: dict[str, Values] = {}
@@ -105,7 +105,7 @@ class RustResults(RustPaths):
         return super().result(value)
 
     def _of_builtin(self, method: Value, at: At, types: tuple[Term, ...], given: tuple[Term, ...]) -> Values:
-        """Return what a method of the language's types returns."""
+        """Return the result of a method of a built-in type."""
         kind, name = method.path, method.extra
         if not kind and name in WRAPPED:
             of, at_second = WRAPPED[name]

@@ -1,12 +1,12 @@
 """Lower Rust's expressions and types to terms.
 
-Beside the terms of `facts` there are:
+Adds these terms to those of `facts`:
 
     ("local", x, index, place)     the place-th binding of a name in a function, by its scope
     ("path", names)                a path, e.g. of a function in a module
-    ("assoc", type, x)             an associated item of a type that is no plain path
+    ("assoc", type, x)             an associated item of a type that is not a plain path
     ("field", term, x)  ("index", term)  ("try", term)
-    ("part", term, names, x)       a field of what a pattern matches, with the path of its struct or variant
+    ("part", term, names, x)       a field of what a pattern matches, with its struct's or variant's path
     ("call", term, types, terms)   a call with its first arguments
     ("tuple", terms)  ("list", terms)  ("future", term)
 """
@@ -31,14 +31,14 @@ from claude_mem_lite.codemap.languages.tree import Node, child_of
 
 Lowering = Callable[[Walk, Node], Term]
 
-_MAX_ARGUMENTS = 3  # of a call that are kept in its term
+_MAX_ARGUMENTS = 3  # kept in the term of a call
 
 
-_MAX_SEARCHED = 200  # bindings of one name that are looked at for one use
+_MAX_SEARCHED = 200  # bindings of one name that are searched for one use
 
 
 def _variable(walk: Walk, node: Node) -> Term:
-    """Return an identifier: the innermost variable that is seen at its place, else a name of the module."""
+    """Return the term of an identifier: the innermost variable visible there, else a name of the module."""
     name = walk.text(node)
     spans = walk.seen.get(name, ())
     first, last = 0, len(spans)
@@ -62,19 +62,19 @@ def parameters_of(node: Node) -> list[Node]:
 
 
 def union_of(found: Iterable[Term]) -> Term:
-    """Return the type that is one of some."""
+    """Return the union of the known types; None if there are none."""
     known = tuple([each for each in found if each is not None])
     return known[0] if len(known) == 1 else ("union", known) if known else None
 
 
 def item_name(walk: Walk, node: Node, field: str = "name") -> str | None:
-    """Return the plain name that a field of a node is; None where it has none."""
+    """Return the name in a field of a node without a raw identifier's `r#`; None where it has none."""
     name = walk.named(node, field)
     return name.removeprefix("r#") if name is not None else None
 
 
 def names_of(walk: Walk, node: Node | None) -> tuple[str, ...]:
-    """Return the names of a path, without the arguments of generic types in it; () for what is no path."""
+    """Return the names of a path without its generic arguments; () for anything but a path."""
     found: list[str] = []
     while node is not None:
         if node.type in {"generic_type", "generic_type_with_turbofish", "generic_function"}:
@@ -96,7 +96,7 @@ def names_of(walk: Walk, node: Node | None) -> tuple[str, ...]:
 
 
 def shape_of(walk: Walk, function: Node) -> str:
-    """Return how a call is written, e.g. "obj.m()"."""
+    """Return the form of a call, e.g. "obj.m()"."""
     if function.type == "field_expression":
         return method_shape(field_of(function, "value"))
     if function.type == "scoped_identifier":
@@ -105,14 +105,14 @@ def shape_of(walk: Walk, function: Node) -> str:
 
 
 def without_turbofish(walk: Walk, function: Node) -> tuple[Node, tuple[Term, ...]]:
-    """Return a function without its type arguments, and these."""
+    """Return a function without its type arguments, and those arguments."""
     if function.type == "generic_function":
         return field_of(function, "function") or function, _types(walk, field_of(function, "type_arguments"))
     return function, ()
 
 
 def callee_of(walk: Walk, function: Node | None) -> Term:
-    """Return what is called; a field is called in parentheses only."""
+    """Return the callee of a call: `x.f()` is a method, `(x.f)()` a field."""
     if function is None:
         return None
     bare, _ = without_turbofish(walk, function)
@@ -243,7 +243,7 @@ EXPRESSIONS: dict[str, Lowering] = {
 
 
 def _types(walk: Walk, node: Node | None) -> tuple[Term, ...]:
-    """Return type arguments, those of associated types (`Iterator<Item = T>`) like the others."""
+    """Return type arguments, including those of associated types (`Iterator<Item = T>`)."""
     return tuple([
         walk.type(field_of(each, "type") if each.type == "type_binding" else each)
         for each in listed(node)

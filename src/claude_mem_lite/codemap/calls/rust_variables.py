@@ -1,4 +1,4 @@
-"""Find where Rust's local variables are bound, and from where to where each is seen."""
+"""Find where Rust's local variables are bound, and the range in which each is visible."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from claude_mem_lite.codemap.languages.tree import Node
 
 
 def _see(walk: Walk, pattern: Node | None, owner: int, start: int, end: int) -> None:
-    """Note where the names of a pattern are seen: in the source from one byte to another."""
+    """Record the range of bytes in which the names of a pattern are visible."""
     for node, _ in _bound(walk, pattern, None):
         name = walk.text(node)
         terms = walk.scopes[owner].names.setdefault(name, [])
@@ -19,35 +19,35 @@ def _see(walk: Walk, pattern: Node | None, owner: int, start: int, end: int) -> 
 
 
 def see_parameters(walk: Walk, node: Node, _here: int) -> None:
-    """Note the variables that parameters bind, seen in the whole body."""
+    """Record the variables that parameters bind, visible in the whole body."""
     index = walk.own(node)
     for each in parameters_of(node):
         _see(walk, field_of(each, "pattern") or each, index, each.end_byte, node.end_byte)
 
 
 def see_lets(walk: Walk, node: Node, here: int) -> None:
-    """Note the variables that the `let` statements of a block bind, each seen to its end."""
+    """Record the variables that the `let` statements of a block bind, each visible to the block's end."""
     for each in node.named_children:
         if each.type == "let_declaration":
             _see(walk, field_of(each, "pattern"), here, each.end_byte, node.end_byte)
 
 
 def see_loop(walk: Walk, node: Node, here: int) -> None:
-    """Note the variables that a `for` loop binds, seen in its body."""
+    """Record the variables that a `for` loop binds, visible in its body."""
     body = field_of(node, "body")
     if body is not None:
         _see(walk, field_of(node, "pattern"), here, body.start_byte, node.end_byte)
 
 
 def see_condition(walk: Walk, node: Node, here: int) -> None:
-    """Note the names of `if let` and `while let`."""
+    """Record the variables that `if let` and `while let` bind, visible in their body."""
     body = field_of(node, "consequence") or field_of(node, "body")
     for each in _let_conditions(field_of(node, "condition")) if body is not None else ():
         _see(walk, field_of(each, "pattern"), here, each.end_byte, body.end_byte)
 
 
 def see_arm(walk: Walk, node: Node, here: int) -> None:
-    """Note the variables that an arm of a `match` binds, seen in it."""
+    """Record the variables that an arm of a `match` binds, visible in that arm."""
     pattern = field_of(node, "pattern")
     inner = next(iter(pattern.named_children), None) if pattern is not None else None
     if inner is None:
@@ -68,7 +68,7 @@ def _let_conditions(node: Node | None) -> Iterator[Node]:
 
 
 def _bound(walk: Walk, pattern: Node | None, term: Term) -> Iterator[tuple[Node, Term]]:
-    """Yield the variables of a pattern, each with its value."""
+    """Yield the variables of a pattern, each with the term of its value."""
     waiting: list[tuple[Node, Term]] = [(pattern, term)] if pattern is not None else []
     while waiting:
         node, value = waiting.pop()
@@ -99,7 +99,7 @@ def _bound(walk: Walk, pattern: Node | None, term: Term) -> Iterator[tuple[Node,
 
 
 def bind_pattern(walk: Walk, pattern: Node | None, term: Term) -> None:
-    """Bind the variables of a pattern to the parts of what it matches."""
+    """Bind the variables of a pattern to the parts of the matched value."""
     for node, value in _bound(walk, pattern, term):
         place = walk.places.get(node.id)
         if place is not None:
@@ -107,6 +107,6 @@ def bind_pattern(walk: Walk, pattern: Node | None, term: Term) -> None:
 
 
 def sort_seen(walk: Walk, _node: Node, _here: int) -> None:
-    """Sort the bindings of each variable by where they are seen from."""
+    """Sort the bindings of each variable by the start of their range."""
     for spans in walk.seen.values():
         spans.sort()

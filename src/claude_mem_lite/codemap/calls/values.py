@@ -1,4 +1,4 @@
-"""Define what a term may be when it is evaluated, and what a language brings along for that."""
+"""Define the values that terms may have, and what evaluation knows of a language's built-ins."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 
 class Value(NamedTuple):
-    """What a term may be: a "function", "class", "instance", "module" or "namespace", by file and scope.
+    """A value of a term: a "function", "class", "instance", "module" or "namespace", by file and scope.
 
-    A "signature" is a function of which the type alone is known (`extra`), an "alias" a type by another name;
-    a "builtin" is of a type of the language (`path`) with its arguments (`extra`), a "builtin method" one of
-    its methods; "outside" is all that the project does not define. `env` are the type arguments by name,
-    `receiver` is what a method was taken from.
+    A "signature" is a function of which only the type is known (`extra`), an "alias" another name of a type.
+    A "builtin" has a type of the language (`path`) with type arguments (`extra`), and a "builtin method" is
+    one of its methods. "outside" is everything that the project does not define. `env` are the type arguments
+    by name, `receiver` is the value that a method was taken from.
     """
 
     kind: str
@@ -32,7 +32,7 @@ Place = int | str | tuple[Any, ...] | None
 
 
 class At(NamedTuple):
-    """Where a term is written: file and scope; and the type arguments that hold there."""
+    """The place of a term: its file, its scope, and the type arguments that hold there."""
 
     path: str
     scope: int
@@ -40,15 +40,15 @@ class At(NamedTuple):
 
 
 class Builtins(NamedTuple):
-    """What a language brings along.
+    """The built-in names and types of a language.
 
     `globals` are names that need no import, `unknown` types of which nothing is known, `containers` types
     whose arguments are known by place, `transparent` types that stand for their first argument, `awaited`
-    those that `await` opens. `elements` says which argument a loop is over. `results` says by type and method
-    what is returned: an argument by its place, "self", None for what is not known, or another type of such
-    parts, e.g. ("Array", 1); `passed` what a function that is handed over is given, by place. `noise` are
-    methods that are not told of where their receiver is unknown. Where it `implies_this`, a class sees its
-    members without `this`.
+    types that `await` unwraps. `elements` maps types to the place of the argument that a loop iterates over.
+    `results` maps type and method to the result: an argument by place, "self", None for unknown, or another
+    type of such parts, e.g. ("Array", 1). `passed` maps them to the arguments of a function that the method
+    takes. `noise` are methods that are not reported when their receiver is unknown. With `implies_this`, a
+    class sees its members without `this`.
     """
 
     globals: frozenset[str]
@@ -64,11 +64,11 @@ class Builtins(NamedTuple):
 
 
 class Finder(ABC):
-    """Finds the files of a module that another file imports."""
+    """Finds the file of a module that another file imports."""
 
     @abstractmethod
     def find(self, path: str, module: str) -> str:
-        """Return the file that a module is, as it is written in a file; "" for one outside of the project."""
+        """Return the file of a module as the file `path` names it; "" for one outside of the project."""
 
     def package(self, _path: str) -> str:
         """Return the package of a file, whose files see each other's exports; "" for none."""
@@ -76,14 +76,14 @@ class Finder(ABC):
 
 
 def by_method(*rows: tuple[str, str, Any]) -> dict[tuple[str, str], Any]:
-    """Return what rows say by type and method, of which each names several: `results` or `passed`."""
+    """Expand rows that each name several types and methods to a mapping like `results` or `passed`."""
     return {
         (kind, name): what for kinds, names, what in rows for kind in kinds.split() for name in names.split()
     }
 
 
 def folders_of(paths: Iterable[str]) -> list[str]:
-    """Return the folders that hold files, and those above them, from "" down."""
+    """Return the folders that hold files and those above them, sorted, "" first."""
     return sorted({above for folder in set(map(posixpath.dirname, paths)) for above in and_above(folder)})
 
 
@@ -96,7 +96,7 @@ def and_above(folder: str) -> Iterator[str]:
 
 
 def argument_of(value: Value, place: Place) -> Values:
-    """Return an argument of a builtin's type, or what is made of it, as `Builtins` writes it."""
+    """Return the type argument of a builtin at a `Place` of `Builtins`, or the value that it describes."""
     if place is None:
         return ()
     if place == "self":

@@ -1,7 +1,7 @@
 """Read the facts of a file from its syntax tree, by a language's tables.
 
-One query finds the nodes that a language has a handler for; their order and extent tell which scope each is
-in. Expressions and types are lowered to terms where a handler asks for them.
+One query finds the nodes that a language has a handler for; their order and extent determine the scope of
+each. Handlers lower expressions and types to terms as they need them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from claude_mem_lite.codemap.languages.tree import Node, Parsed
 from claude_mem_lite.codemap.languages.walk import Definition
 
 _MAX_DEPTH = 60  # of an expression or a type: a longer chain is cut
-_MAX_TERMS = 8  # that one name is bound to
-_NO_TERMS: Terms = {}  # most scopes have some of these
+_MAX_TERMS = 8  # per name
+_NO_TERMS: Terms = {}  # shared by scopes: most have some empty tables
 _PLAIN = frozenset({"name", "attribute", "typed"})
 _SHAPES = {
     "this": "this.m()", "self": "this.m()", "super": "super.m()", "identifier": "obj.m()",
@@ -34,11 +34,11 @@ def _nodes(walk: Walk, types: Iterable[str]) -> list[tuple[int, int, Node]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """How a language's facts are read.
+    """A language's tables for reading facts, by the types of nodes.
 
-    `scopes` maps the types of nodes that have names of their own to the kind of scope, `handlers` types to
-    what is done with a node and the scope around it, `expressions` and `types` types to how they are lowered.
-    `declarations` are handlers that run before all others; `nodes` finds the nodes of a file by their types.
+    `scopes` maps nodes that open a scope to its kind, `handlers` maps nodes to functions that take a node and
+    its scope, `expressions` and `types` map nodes to functions that lower them. `declarations` are handlers
+    that run before all others; `nodes` finds the nodes of a file by their types.
     """
 
     scopes: Mapping[str, str]
@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(slots=True)
 class Draft:
-    """A scope that is being read; its fields are those of `Scope`."""
+    """A scope while it is read, with the fields of `Scope`."""
 
     kind: str
     name: str
@@ -70,7 +70,7 @@ class Draft:
     flags: list[str] = field(default_factory=list)
 
     def done(self) -> Scope:
-        """Return the scope."""
+        """Return the finished scope."""
         return Scope(
             self.kind, self.name, self.parent, self.line,
             _done(self.names), _done(self.types), _done(self.members), _done(self.statics),
@@ -83,20 +83,20 @@ class Walk:
     """One reading of a file; handlers add to `scopes`, `calls`, `exports` and `stars`."""
 
     def __init__(self, table: Table, parsed: Parsed, definitions: Sequence[Definition]) -> None:
-        """Take a parsed file and what it defines: the names of its scopes."""
+        """Take a parsed file and its definitions, which name its scopes."""
         self.table = table
         self.parsed = parsed
         self.text = parsed.text
         self.scopes = [Draft("module", "", -1, 1)]
-        self.here = 0  # the scope around what is being read
+        self.here = 0  # the scope of the node being read
         self.calls: list[Call] = []
         self.exports: dict[str, list[Term]] = {}
         self.stars: list[str] = []
-        self.declared: dict[int, Term] = {}  # types of what calls return, by their nodes
-        self.seen: dict[str, list[tuple[int, int, int, int]]] = {}  # names: bytes from and to, scope, place
-        self.places: dict[int, tuple[int, int]] = {}  # scope and place of a variable by its node
-        self.embedded: dict[int, Node] = {}  # trees of parts that the grammar leaves unread, by their start
-        self._index: dict[int, int] = {}  # of a scope by its node
+        self.declared: dict[int, Term] = {}  # declared types of calls' results, by node
+        self.seen: dict[str, list[tuple[int, int, int, int]]] = {}  # by name: start, end, scope, place
+        self.places: dict[int, tuple[int, int]] = {}  # scope and place of a variable, by node
+        self.embedded: dict[int, Node] = {}  # trees of parts that the grammar does not parse, by start
+        self._index: dict[int, int] = {}  # scopes by node
         self._lowered: dict[int, Term] = {}
         self._depth = 0
         self._names = {
@@ -134,11 +134,11 @@ class Walk:
         )
 
     def scope(self, node: Node) -> int | None:
-        """Return the scope that a node is; None for other nodes."""
+        """Return the scope that a node opens; None for other nodes."""
         return self._index.get(node.id)
 
     def own(self, node: Node) -> int:
-        """Return the scope of a node whose type the table has as one."""
+        """Return the scope of a node whose type opens one."""
         return self._index[node.id]
 
     def lower(self, node: Node | None) -> Term:
@@ -164,24 +164,24 @@ class Walk:
         return term
 
     def named(self, node: Node, name: str = "name") -> str | None:
-        """Return the source of a node's child of a field, its name; None where it has none."""
+        """Return the source of a node's child in a field, by default its name; None where it has none."""
         child = node.child_by_field_name(name)
         return self.text(child) if child is not None else None
 
     def declaring(self, name: str, *, within: str = "") -> int:
-        """Return the innermost scope here that has a name so far, else the one of the kind `within`."""
+        """Return the innermost scope that has a name so far or is of the kind `within`, else the module."""
         here = self.here
         while here > 0 and name not in self.scopes[here].names and self.scopes[here].kind != within:
             here = self.scopes[here].parent
         return here
 
     def call(self, here: int, at: Node, callee: Term, shape: str) -> None:
-        """Note a call at a node."""
+        """Record a call at a node."""
         self.calls.append(Call(here, at.start_point[0] + 1, callee, shape))
 
 
 def bind(terms: dict[str, list[Term]], name: str, term: Term) -> None:
-    """Let a name stand for a term, beside what it stands for already."""
+    """Add a term to those that a name stands for."""
     known = terms.setdefault(name, [])
     if term not in known and len(known) < _MAX_TERMS:
         known.append(term)
@@ -192,7 +192,7 @@ def _done(terms: dict[str, list[Term]]) -> Terms:
 
 
 def field_of(node: Node, name: str) -> Any:
-    """Return a node's child of a field; None where it has none."""
+    """Return a node's child in a field; None where it has none."""
     return node.child_by_field_name(name)
 
 
@@ -203,11 +203,8 @@ def listed(node: Node | None) -> list[Node]:
     return [each for each in node.named_children if not each.type.endswith("comment")]
 
 
-# --- terms that are alike in many languages --------------------------------------------------------
-
-
 def written_out(kind: str) -> Callable[[Walk, Node], Term]:
-    """Return how a node is lowered that is a "scope" itself, e.g. a function, or a type's "shape"."""
+    """Return a lowering for nodes that open a "scope", e.g. functions, or are a type's "shape"."""
 
     def lowered(walk: Walk, node: Node) -> Term:
         index = walk.scope(node)
@@ -217,48 +214,48 @@ def written_out(kind: str) -> Callable[[Walk, Node], Term]:
 
 
 def first_inside(walk: Walk, node: Node) -> Term:
-    """Return the first thing inside, as of parentheses."""
+    """Lower the first expression inside a node, as of parentheses."""
     return walk.lower(node.named_children[0]) if node.named_child_count else None
 
 
 def type_inside(walk: Walk, node: Node) -> Term:
-    """Return the first type inside, as of parentheses."""
+    """Lower the first type inside a node, as of parentheses."""
     return walk.type(node.named_children[0]) if node.named_child_count else None
 
 
 def typed(walk: Walk, node: Node) -> Term:
-    """Return something of the type that is written there, as in a cast."""
+    """Return a term of the type that a node names, as in a cast."""
     return ("typed", walk.type(field_of(node, "type")))
 
 
 def of_type(name: str) -> Term:
-    """Return something of a type that a name stands for."""
+    """Return a term of the named type."""
     return ("typed", ("ref", (name,), ()))
 
 
 def literal(name: str) -> Callable[[Walk, Node], Term]:
-    """Return how a node is lowered that is always of one type."""
+    """Return a lowering for nodes that always have the named type."""
     return lambda _walk, _node: of_type(name)
 
 
 def plain_type(name: str) -> Callable[[Walk, Node], Term]:
-    """Return how a type is lowered that is always the same."""
+    """Return a lowering for type nodes that always mean the named type."""
     term = ("ref", (name,), ())
     return lambda _walk, _node: term
 
 
 def wrapped(kind: str, inside: Callable[[Walk, Node], Term]) -> Callable[[Walk, Node], Term]:
-    """Return how a node is lowered of which nothing is known unless something is known of what is inside."""
+    """Return a lowering that wraps the term inside a node in `kind`; None where that term is unknown."""
     return lambda walk, node: (kind, inner) if (inner := inside(walk, node)) is not None else None
 
 
 def part(name: str) -> Callable[[Walk, Node], Term]:
-    """Return how a node is lowered that stands for what one of its fields does."""
+    """Return a lowering for nodes that stand for one of their fields."""
     return lambda walk, node: walk.lower(field_of(node, name))
 
 
 def bind_parameters(walk: Walk, index: int, parameters: Iterable[tuple[str, Term]]) -> None:
-    """Take in a function's parameters, names ("" for none) with their types."""
+    """Bind a function's parameters: names ("" for none) with their types."""
     scope = walk.scopes[index]
     for place, (name, declared) in enumerate(parameters):
         scope.params.append((declared, None))
@@ -267,31 +264,31 @@ def bind_parameters(walk: Walk, index: int, parameters: Iterable[tuple[str, Term
 
 
 def expect(walk: Walk, node: Node | None, kind: str, term: Term) -> None:
-    """Note what is expected where a function is written, a node of the type `kind`."""
+    """Record what is expected at the place of a function, a node of the type `kind`."""
     index = walk.scope(node) if node is not None and node.type == kind else None
     if index is not None:
         walk.scopes[index].context = term
 
 
 def expect_arguments(walk: Walk, call: Node, kind: str, callee: Term, types: tuple[Term, ...] = ()) -> None:
-    """Note what a call expects where it is given functions, nodes of the type `kind`."""
+    """Record what a call expects of the functions among its arguments, nodes of the type `kind`."""
     for place, each in enumerate(listed(field_of(call, "arguments"))):
         expect(walk, each, kind, ("argument", callee, place, types, None))
 
 
 def plain_arguments(arguments: Sequence[Term]) -> tuple[Term, ...]:
-    """Return the arguments of a call that its type arguments may follow from, None for others."""
+    """Return the arguments of a call from which type arguments may be inferred, None for others."""
     plain = tuple([each if each and each[0] in _PLAIN else None for each in arguments])
     return plain if any(plain) else ()
 
 
 def method_shape(receiver: Node | None) -> str:
-    """Return how a method's call is written, by its receiver: e.g. "obj.m()"."""
+    """Return the form of a method call by its receiver, e.g. "obj.m()"."""
     return _SHAPES.get(receiver.type if receiver is not None else "", "….m()")
 
 
 def type_params_of(walk: Walk, node: Node, *limits: str) -> list[tuple[str, Term]]:
-    """Return the type parameters that a node declares, with the first type of the fields `limits`."""
+    """Return the type parameters that a node declares, each with the first type in the fields `limits`."""
     found = []
     for each in listed(field_of(node, "type_parameters")):
         limit = walk.type(next(filter(None, map(each.child_by_field_name, limits)), None))

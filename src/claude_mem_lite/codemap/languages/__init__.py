@@ -1,16 +1,16 @@
-"""Know the languages that are mapped: which file is whose, what it defines, and what changed in that.
+"""The mapped languages: the language of a file, what a source defines, and what changed in it.
 
-`of(path)` is the language of a file, None where none is known or its grammar is not installed. Each has a
-`name`, its `suffixes`, the `extra` of this package that installs its grammar ("" where it always is) and
-`has_calls` (whether callers and callees are looked for). `extract` returns `Function` rows, `diff` compares
-those of two versions of a source.
+`of(path)` is the language of a file, None if it is unknown or its grammar is not installed. Each has a
+`name`, its `suffixes`, the `extra` of this package that installs its grammar ("" if it always is) and
+`has_calls` (whether its calls are resolved). `extract` returns `Function` rows, `diff` compares those of two
+versions of a source.
 
-Python is parsed by `ast`. All others are a `TreeLanguage` with a `Syntax`, a table of what their grammar
-calls things, and at most one function `named` for what a table can't say. Their `parse(source)` returns
-`tree.Parsed`: `data` (the source's bytes), `root` (a `tree_sitter.Node`) and `text(node)`; what it defines
-are `walk.definitions`, by place: the qualified name, the kind, the bytes from `start` to `end`, and
-`named.head`, the node with parameters and body. tree-sitter and a grammar are loaded with the first source
-that is read.
+Python is parsed by `ast`. Every other language is a `TreeLanguage` with a `Syntax`, a table of its grammar's
+node types, and at most one function `named` for what a table can't express. Its `parse(source)` returns
+`tree.Parsed`: `data` (the source's bytes), `root` (a `tree_sitter.Node`) and `text(node)`.
+`walk.definitions` returns its definitions by place, each with the qualified name, the kind, the bytes from
+`start` to `end`, and `named.head`, the node with parameters and body. tree-sitter and a grammar are loaded
+when they first parse a source.
 
 A new language is a module with its table, a name in `LANGUAGES` and a row of cases in the tests.
 """
@@ -37,7 +37,7 @@ from claude_mem_lite.codemap.languages.rust import RUST
 from claude_mem_lite.codemap.languages.swift import SWIFT
 from claude_mem_lite.codemap.languages.tree import TreeLanguage
 
-ALL = 1_000_000  # definitions, for a `limit`
+ALL = 1_000_000  # as `limit`: more definitions than a source has
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +70,20 @@ _BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.
 
 
 def of(path: str) -> Language | None:
-    """Return the language of a file by its name; None where it is none that is mapped here."""
+    """Return the language of a file by its name; None if it is not mapped here."""
     language = _BY_SUFFIX.get(os.path.splitext(path)[1])
     return language if language is not None and language.is_installed else None
 
 
 def extract(path: str, source: str, *, limit: int = MAX_FUNCTIONS) -> tuple[Function, ...]:
-    """Return what a source defines; nothing for a file of no language.
+    """Return what a source defines; nothing for a file in a language that is not mapped.
 
     Raises: SyntaxError where the language's parser can't read it.
     """
     return _extract(os.path.splitext(path)[1], source, limit) if of(path) is not None else ()
 
 
-@functools.lru_cache(maxsize=4)  # an edit is asked for its changes, its docstrings and its renames
+@functools.lru_cache(maxsize=4)  # an edit is read for its changes, docstrings and renames
 def _extract(suffix: str, source: str, limit: int) -> tuple[Function, ...]:
     if _BY_SUFFIX[suffix] is PYTHON:
         return python.extract(source, limit=limit)
@@ -97,9 +97,9 @@ def _extract_by_tree(suffix: str, source: str, limit: int) -> tuple[Function, ..
 
 
 def diff(before: str | None, after: str | None, *, path: str = "source.py") -> tuple[Change, ...]:
-    """Return what was added, changed and removed, by line (a removed one by its old line).
+    """Return what was added, changed and removed, by line (removed definitions by their old line).
 
-    None is a file that does not exist. `path` tells the language. Empty where either side cannot be parsed.
+    None is a file that does not exist; `path` gives the language. Empty where a side cannot be parsed.
     """
     try:
         old, new = (
@@ -108,7 +108,7 @@ def diff(before: str | None, after: str | None, *, path: str = "source.py") -> t
         )
     except SyntaxError:
         return ()
-    # What one side may define where it is not understood neither came nor went.
+    # A name that the other side may define in a part that cannot be parsed is neither new nor deleted.
     unclear = unsure(path, after or "", old.keys() - new.keys())
     unclear |= unsure(path, before or "", new.keys() - old.keys())
     old_alone, new_alone = (
@@ -127,9 +127,9 @@ def diff(before: str | None, after: str | None, *, path: str = "source.py") -> t
 
 
 def unsure(path: str, source: str, names: Iterable[str]) -> set[str]:
-    """Return the last parts of those names that a source may define where it is not understood.
+    """Return the last parts of those names that a source may define where it cannot be parsed.
 
-    None of a source without errors, nor names that are not written in it.
+    A source without errors has none, and neither do names that do not occur in it.
     """
     lasts = {name.rpartition(".")[2] for name in names}
     written = {last for last in lasts if re.search(rf"(?<!\w){re.escape(last)}(?!\w)", source)}
@@ -147,12 +147,12 @@ def _has_errors(suffix: str, source: str) -> bool:
 
 
 def installed() -> list[str]:
-    """Return the names of the languages that are mapped here."""
+    """Return the names of the languages whose grammar is installed."""
     return [language.name for language in LANGUAGES if language.is_installed]
 
 
 def missing(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Return the languages whose grammar is not installed though there are such files, by extra."""
+    """Return the languages of some files whose grammar is not installed, by extra."""
     found: dict[str, list[str]] = {}
     for suffix in {os.path.splitext(path)[1] for path in paths}:
         language = _BY_SUFFIX.get(suffix)
@@ -162,7 +162,7 @@ def missing(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def advice(missing_by_extra: dict[str, list[str]]) -> str:
-    """Return what to install for languages that are not mapped, "" for none; `missing` returns them."""
+    """Return what to install for the languages that `missing` returned, "" for none."""
     names = sorted(name for names in missing_by_extra.values() for name in names)
     extras = ",".join(sorted(filter(None, missing_by_extra)))
     what = f"claude-mem-lite[{extras}]" if extras else "claude-mem-lite"

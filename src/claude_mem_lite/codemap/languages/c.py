@@ -1,6 +1,6 @@
-"""C and C++: functions are named inside their declarators; prototypes are no definitions.
+"""C and C++: functions are named inside their declarators; prototypes are not definitions.
 
-C++ is C, classes, and what is defined outside of them; headers are read as C++.
+C++ adds classes and members defined outside of them; headers are read as C++.
 """
 
 from dataclasses import replace
@@ -31,14 +31,14 @@ _OF_CPP = {"class_specifier": "class", "alias_declaration": "type", "concept_def
 
 
 def _named(parsed: Parsed, node: Node) -> Named | None:
-    """Return what a node defines; nothing for a type that is only mentioned."""
+    """Return what a node defines; None for a type that is only mentioned."""
     kind = parsed.grammar.syntax.kinds[node.type]
     if node.type == "type_definition":
         at, inner = _declared(node), node.child_by_field_name("type")
         if at is None or inner is None or inner.child_by_field_name("body") is None:
             return Named(parsed.text(at), kind, at, node) if at is not None else None
         tag = inner.child_by_field_name("name")
-        if tag is not None:  # it is defined by that; another name of it is a type
+        if tag is not None:  # the tag defines it; a typedef of another name is a type
             return Named(parsed.text(at), kind, at, node) if parsed.text(tag) != parsed.text(at) else None
         return Named(parsed.text(at), parsed.grammar.syntax.kinds.get(inner.type, kind), at, inner)
     if node.type == "function_definition":
@@ -51,7 +51,7 @@ def _named(parsed: Parsed, node: Node) -> Named | None:
 
 
 def _declared(node: Node) -> Node | None:
-    """Return the name that a declaration declares: `*(*name)(int)`."""
+    """Return the name inside a declaration's declarators, as in `*(*name)(int)`."""
     at: Node | None = node
     for _ in range(_MOST_DECLARATORS):
         inner = at.child_by_field_name("declarator") if at is not None else None

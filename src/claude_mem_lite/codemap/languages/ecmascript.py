@@ -15,7 +15,7 @@ from claude_mem_lite.codemap.languages.tree import (
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
 _MODULES = frozenset({"internal_module", "module"})
-# What stands around a value and changes nothing about it.
+# Nodes around a value that do not change it.
 _AROUND = frozenset({
     "parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression",
     "await_expression",
@@ -77,7 +77,7 @@ def _named(parsed: Parsed, node: Node) -> Named | None:
 
 
 def _assigned(parsed: Parsed, node: Node) -> Named | None:
-    """Return the function, class or object that a name is given."""
+    """Return the function, class or object that is assigned to a name."""
     left, right = map(node.child_by_field_name, _ASSIGNED[node.type])
     if left is None or right is None:
         return None
@@ -111,7 +111,7 @@ def _assigned(parsed: Parsed, node: Node) -> Named | None:
 
 
 def _made_of(call: Node) -> Node | None:
-    """Return the function with statements that a call is given: `memo(() => {…})` makes one of it."""
+    """Return the function with a block body among a call's arguments, as in `memo(() => {…})`."""
     for _ in range(_MOST_CALLS):
         arguments = call.child_by_field_name("arguments")
         inside = (
@@ -126,14 +126,14 @@ def _made_of(call: Node) -> Node | None:
 
 
 def _key(parsed: Parsed, node: Node) -> str:
-    """Return a name as it is written, a string's contents; "" for one that is computed, or a pattern."""
+    """Return a name as written, or a string's contents; "" for a computed name or a pattern."""
     if node.type in {"computed_property_name", "object_pattern", "array_pattern"}:
         return ""
     return parsed.text(node).strip("\"'")
 
 
 def _target(parsed: Parsed, node: Node) -> tuple[str, Node]:
-    """Return the name that an assignment gives, and where: `exports.f`, `A.prototype.f`, `this.f` are f."""
+    """Return an assignment's name and its node: `exports.f` and `this.f` are f, `A.prototype.f` is A.f."""
     parts: list[str] = []
     at = node
     while node.type == "member_expression":

@@ -1,4 +1,4 @@
-"""Go: methods bear the name of their receiver's type."""
+"""Go: the name of a method begins with its receiver's type."""
 
 import re
 

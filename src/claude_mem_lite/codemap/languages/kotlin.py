@@ -1,4 +1,4 @@
-"""Kotlin: an extension function bears the name of the type that it extends."""
+"""Kotlin: the name of an extension function begins with the type that it extends."""
 
 from claude_mem_lite.codemap.languages.tree import (
     CLASS_SCOPE,
@@ -52,7 +52,7 @@ def _named(parsed: Parsed, node: Node) -> Named | None:
 
 
 def _property(parsed: Parsed, node: Node) -> Named | None:
-    """Return the function that a property is set to."""
+    """Return the function that is assigned to a property."""
     variable = child_of(node, "variable_declaration")
     value = node.named_children[-1] if node.named_child_count else None
     if variable is None or value is None or value.type not in _FUNCTIONS or not variable.named_child_count:

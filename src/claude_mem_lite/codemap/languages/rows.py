@@ -1,4 +1,4 @@
-"""Describe what a source defines: a row for each name, with its signature, first line of doc, and hash."""
+"""Describe a source's definitions: a row for each name, with signature, first docstring line and hash."""
 
 import bisect
 import hashlib
@@ -11,24 +11,24 @@ from claude_mem_lite.codemap.extract import TYPES, Function
 from claude_mem_lite.codemap.languages.tree import Named, Node, Parsed, body_of, merged
 from claude_mem_lite.codemap.languages.walk import Definition
 
-_BROKEN = 0.2  # the share of a source that is neither understood nor in a definition
-_HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
-_MOST_COMMENTS = 50  # lines of one
+_BROKEN = 0.2  # largest share of a source that may be neither parsed nor in a definition
+_HEAD_BYTES = 1_000  # read of a definition before its body, and of a comment
+_MOST_COMMENTS = 50  # in one block
 _LAST_COMMA = re.compile(rb",(?=\s*\n\s*[)\]}>])")
-# Space counts between two words and between two operators alone.
+# Space matters only between two words or two operators.
 _WORD, _OPERATOR = rb"[\w$\x80-\xff]", rb"[\-+&|<>=!*/%^~?:.]"
 _NEEDLESS = re.compile(rb" (?!(?<=%b )%b|(?<=%b )%b)" % (_WORD, _WORD, _OPERATOR, _OPERATOR))
 _COMMENT_MARKS = re.compile(r"^\s*(?:/\*+|//[/!]?|#+|\*+/?|--)[ \t]*|\s*\*+/\s*$")
 _TAIL = re.compile(r"(?:=>|[\s={:;])+$")
 _TAGS = re.compile(r"</?(?:summary|remarks|para|inheritdoc)\s*/?>")
-# Words to a tool rather than to a reader: `@ts-ignore`, `nolint:errcheck`, `go:build`, `eslint-disable`.
+# Comments for tools, not for readers: `@ts-ignore`, `nolint:errcheck`, `go:build`, `eslint-disable`.
 _DIRECTIVE = re.compile(r"@|[a-z][\w-]*:\S|(?:eslint|prettier|tslint|istanbul|nolint|biome|deno)\b")
 
 
 def describe(parsed: Parsed, found: Sequence[Definition], *, limit: int) -> tuple[Function, ...]:
-    """Return a row for each name, as many as `limit` allows; overloads of one name are one function.
+    """Return a row for each name, at most `limit`; overloads of one name are one function.
 
-    Raises: SyntaxError for a source whose bulk is not understood.
+    Raises: SyntaxError where too much of the source cannot be parsed.
     """
     _refuse_broken(parsed, found)
     hashes = _Hashes(parsed, found)
@@ -52,7 +52,7 @@ def describe(parsed: Parsed, found: Sequence[Definition], *, limit: int) -> tupl
 
 
 def _refuse_broken(parsed: Parsed, found: Sequence[Definition]) -> None:
-    """Raise SyntaxError for a source whose bulk is not understood, but for what it defines."""
+    """Raise SyntaxError where too much of a source, not counting its definitions, cannot be parsed."""
     errors = merged((node.start_byte, node.end_byte) for node in parsed.captures().get("error", ()))
     if not errors:
         return
@@ -81,7 +81,7 @@ def _row(parsed: Parsed, each: Definition, body_hash: str) -> Function:
 
 
 def _signature(parsed: Parsed, named: Named, body: Node | None) -> str:
-    """Return name, parameters and result on one line; of a type what it extends, of an alias all of it."""
+    """Return name, parameters and result on one line; a type's bases; the whole of an alias."""
     head, at = named.head, named.at
     end = body.start_byte if body is not None else head.end_byte
     if head.start_byte <= at.start_byte < head.end_byte:
@@ -104,7 +104,7 @@ def _signature(parsed: Parsed, named: Named, body: Node | None) -> str:
 
 
 def _said_above(parsed: Parsed, at: int) -> str | None:
-    """Return the first line of the comment right above a place, without marks; None for none."""
+    """Return the first line of the comment right above a place, without comment marks; None if none."""
     comments = parsed.comments
     index = bisect.bisect_right(comments, (at, at)) - 1
     block: list[str] = []
@@ -123,10 +123,10 @@ def _said_above(parsed: Parsed, at: int) -> str | None:
 
 
 class _Hashes:
-    """The MD5 of what definitions do: of their source without comments, needless space and their own name.
+    """The MD5 of definitions: of their source without comments, redundant space and their own name.
 
-    Of a type without the functions and types in it. The source is cut where definitions, names and literals
-    begin and end; the hash is that of the pieces.
+    For a type, the functions and types in it are left out. The source is cut where definitions, names and
+    literals begin and end; the hash covers the pieces.
     """
 
     def __init__(self, parsed: Parsed, found: Sequence[Definition]) -> None:
@@ -164,7 +164,7 @@ class _Hashes:
 
 
 def _bare(code: bytes) -> bytes:
-    """Return code without needless space, and without the comma at the end of a list of lines."""
+    """Return code without redundant space and trailing commas of lists that span lines."""
     words = code.split()
     if len(words) < 2:
         return b"".join(words)

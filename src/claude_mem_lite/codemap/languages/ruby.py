@@ -1,4 +1,4 @@
-"""Ruby: classes and modules can be opened anywhere."""
+"""Ruby: classes and modules can be reopened anywhere."""
 
 from claude_mem_lite.codemap.languages.tree import (
     CLASS_SCOPE,

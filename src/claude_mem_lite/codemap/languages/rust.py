@@ -1,4 +1,4 @@
-"""Rust: methods are in the `impl` of a type, wherever that is."""
+"""Rust: methods are in the `impl` of a type, which may be anywhere."""
 
 from claude_mem_lite.codemap.languages.tree import (
     CLASS_SCOPE,

@@ -1,7 +1,7 @@
-"""Parse a source by tree-sitter, and find the nodes that matter to definitions by one query.
+"""Parse a source with tree-sitter, and find the nodes that matter to definitions with one query.
 
-A `Syntax` says what a grammar calls the parts of its language. tree-sitter is imported here alone, and only
-once a source is read.
+A `Syntax` names the node types of a grammar. Only this module imports tree-sitter, and only when a source
+is parsed.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
     Node = tree_sitter.Node
     Query = tree_sitter.Query
-else:  # what only names types does not load it
+else:  # annotations do not load tree-sitter
     Node = Query = Any
 Range = tuple[int, int]  # of bytes
 
-_MAX_BYTES = 1_000_000  # a larger file is generated
-_MAX_LINE_BYTES = 300  # the mean of a file that a program has minified, and no person has written
+_MAX_BYTES = 1_000_000  # a larger file is taken to be generated
+_MAX_LINE_BYTES = 300  # a file with a longer mean line is taken to be minified
 _SMALL_BYTES = 5_000
 _CPU_S, _LEAST_CPU_S, _CPU_S_PER_BYTE = 2.0, 0.3, 3e-6  # a file of 1 MB takes 0.3 s
-_CALLS_A_LOOK = 50  # of the clock, about 10 ms of work
-_WIDEST_ERROR = 10_000  # parts; a query takes time with the square of them, here 0.2 s
+_CALLS_A_LOOK = 50  # progress calls between looks at the clock, about 10 ms of work
+_WIDEST_ERROR = 10_000  # parts; a query's time grows with their square, here 0.2 s
 _CHUNK_BYTES = 1 << 16
 _BODIES = ("_body", "block")
 
-# Kinds of what only lends its name: to all in it (an `impl`, a namespace), or to the members of an object.
+# Kinds that only prefix names: of everything inside (an `impl`, a namespace), or of an object's members.
 CLASS_SCOPE, NAMESPACE, OBJECT = "class scope", "namespace", "object"
 SCOPES = frozenset({CLASS_SCOPE, NAMESPACE, OBJECT})
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a node defines: `name` may begin with its receiver ("Store.Get"), `at` is where it is written.
+    """What a node defines: `name` may begin with its receiver ("Store.Get"), `at` is the node of the name.
 
-    `head` is the node with parameters and body. What `is_member` is named after the object around it; what
-    `is_outermost` is a function outside of functions only, and an object elsewhere.
+    `head` is the node with parameters and body. `is_member`: the name is prefixed with that of the object
+    around it. `is_outermost`: it is a function outside of functions only, and an object elsewhere.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """What a grammar calls the parts of a language.
+    """The node types of a grammar, by what they mean.
 
     `kinds` maps the types of nodes that define something to its kind, "" where only `named` can tell.
-    `wrappers` stand around definitions (`export`, `const`), `literals` are taken as they are written.
+    `wrappers` surround definitions (`export`, `const`), `literals` are hashed exactly as written.
     """
 
     kinds: Mapping[str, str]
@@ -86,7 +86,7 @@ class Parsed:
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def captures(self) -> dict[str, list[Node]]:
-        """Return the nodes that matter to definitions: by "definition", "wrapper", "comment" and so on.
+        """Return the nodes that matter to definitions, under "definition", "wrapper", "comment" and so on.
 
         Raises: SyntaxError where an error is so wide that this would take too long.
         """
@@ -100,12 +100,12 @@ class Parsed:
 
     @functools.cached_property
     def comments(self) -> list[Range]:
-        """Where its comments are, without the end of the line that some grammars count in."""
+        """Ranges of the comments, without the end of the line that some grammars include."""
         places = ((node.start_byte, node.end_byte) for node in self.captures().get("comment", ()))
         return merged((start, start + len(self.data[start:end].rstrip())) for start, end in places)
 
     def code(self, start: int, end: int) -> bytes:
-        """Return a part of the source, a space for each of its comments."""
+        """Return a part of the source with each comment replaced by a space."""
         at = bisect.bisect_right(self._comment_ends, start)
         if at == len(self.comments) or self.comments[at][0] >= end:
             return self.data[start:end]
@@ -123,7 +123,7 @@ class Parsed:
 
 
 def by_field(parsed: Parsed, node: Node) -> Named | None:
-    """Return what a node defines whose field "name" says so."""
+    """Return the definition that a node's field "name" names; None where it has none."""
     at = node.child_by_field_name("name")
     if at is None or at.start_byte == at.end_byte:
         return None
@@ -132,10 +132,10 @@ def by_field(parsed: Parsed, node: Node) -> Named | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLanguage:
-    """A language that tree-sitter reads: its grammar's `package` and the `symbol` in it, and its files.
+    """A language that tree-sitter parses: its grammar's `package` and `symbol`, and its files' suffixes.
 
-    `named` tells what a node defines. `extra` is the extra of this package that installs the grammar, ""
-    where it always is. Nothing of tree-sitter is loaded before a source is read.
+    `named` returns what a node defines. `extra` is the extra of this package that installs the grammar, ""
+    if it always is. Nothing of tree-sitter is loaded before a source is parsed.
     """
 
     name: str
@@ -150,7 +150,7 @@ class TreeLanguage:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the grammar is there."""
+        """Whether tree-sitter and the grammar are installed."""
         return _is_installed(self.package)
 
     def load(self) -> Any:
@@ -162,9 +162,9 @@ class TreeLanguage:
         return Parsed(self, source)
 
     def readable(self, source: str) -> Parsed | None:
-        """Return the syntax tree of a source that a person wrote; None of a minified one.
+        """Return the syntax tree of a source; None for a minified one.
 
-        Raises: SyntaxError where it is too large, or can't be understood.
+        Raises: SyntaxError where it is too large or takes too long to parse.
         """
         size = len(source.encode("utf-8", "replace"))
         if size > _MAX_BYTES:
@@ -175,9 +175,9 @@ class TreeLanguage:
 
 
 def parse_part(parsed: Parsed, node: Node) -> Node | None:
-    """Return the syntax tree of a node's source alone, in its place; None where that takes too long.
+    """Parse the source of one node, in its place; None where that takes too long.
 
-    For what a grammar leaves unread, such as the arguments of a macro.
+    This is for parts that a grammar does not parse, such as the arguments of a macro.
     """
     from tree_sitter import Range as Part
 
@@ -189,7 +189,7 @@ def parse_part(parsed: Parsed, node: Node) -> Node | None:
 
 
 def nodes(grammar: TreeLanguage, root: Node, types: Iterable[str]) -> list[tuple[int, int, Node]]:
-    """Return the nodes of some types in a tree with start and end in bytes, by place, outer ones first.
+    """Return the nodes of some types in a tree with start and end bytes, by place, outer ones first.
 
     Raises: SyntaxError where an error is so wide that this would take too long.
     """
@@ -204,7 +204,7 @@ def child_of(node: Node, type_: str) -> Node | None:
 
 
 def unwrapped(node: Node, around: Collection[str]) -> Node:
-    """Return the first thing inside of what stands around it, as parentheses do."""
+    """Return the first node inside the nodes of the types `around`, such as parentheses."""
     while node.type in around and node.named_child_count:
         node = node.named_children[0]
     return node
@@ -219,7 +219,7 @@ def body_of(head: Node) -> Node | None:
 
 
 def merged(ranges: Iterable[Range]) -> list[Range]:
-    """Return ranges in order, those that overlap as one."""
+    """Sort ranges and merge those that overlap."""
     found: list[Range] = []
     for start, end in sorted(ranges):
         if found and start < found[-1][1]:
@@ -266,7 +266,7 @@ def _types_query(grammar: TreeLanguage, types: frozenset[str]) -> Query:
 
 
 def _one_of(language: Any, types: Iterable[str], capture: str) -> str:
-    """Return the pattern of nodes of some types; not every version of a grammar has every type."""
+    """Return a query pattern for nodes of some types, without those that the installed grammar lacks."""
     known = [f"({each})" for each in types if language.id_for_node_kind(each, True) is not None]
     return f"[{' '.join(known)}] @{capture}" if known else ""
 
@@ -298,7 +298,7 @@ def _parse(language: Any, data: bytes, part: Any = None) -> Node:
     try:
         parser = Parser(language, included_ranges=[part] if part is not None else [])
         tree = parser.parse(lambda at, _: data[at : min(at + _CHUNK_BYTES, last)], progress_callback=is_late)
-    except ValueError as error:  # what it raises when it is told to stop
+    except ValueError as error:  # raised when `is_late` stops the parser
         raise SyntaxError(f"takes more than {limit_s:.1f} s to parse") from error
     return tree.root_node
 

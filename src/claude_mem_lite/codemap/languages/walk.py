@@ -1,6 +1,6 @@
-"""Find what a source defines: which definition is inside which, what decorates it, and what it is called.
+"""Find a source's definitions: their nesting, their decorators and their qualified names.
 
-One walk over the nodes that the query found serves all languages; their order and extent tell what is where.
+One walk over the nodes that the query found serves all languages; their order and extent give the nesting.
 """
 
 import itertools
@@ -21,8 +21,8 @@ from claude_mem_lite.codemap.languages.tree import (
     body_of,
 )
 
-_MAX_DEPTH = 50  # of definitions inside each other
-_HEAD_BYTES = 1_000  # of a definition before its body, and of a comment, that are looked at
+_MAX_DEPTH = 50  # of nested definitions
+_HEAD_BYTES = 1_000  # searched for `async` before a body
 _ASYNC = re.compile(rb"\b(?:async|suspend)\b")
 _BETWEEN = re.compile(rb"[\s\w]*")  # decorator and definition: `@Injectable() export class`
 _WRAPPER, _DEFINITION, _DECORATOR = range(3)
@@ -30,7 +30,7 @@ _WRAPPER, _DEFINITION, _DECORATOR = range(3)
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition in its tree; `start` (in bytes) takes in its decorators, `lead` the words before it."""
+    """A definition in its tree; `start` (in bytes) is before its decorators, `lead` before its wrapper."""
 
     qualified_name: str
     kind: str
@@ -42,16 +42,16 @@ class Definition:
 
 
 def definitions(parsed: Parsed) -> tuple[Definition, ...]:
-    """Return what a source defines, by place, each name as often as it is defined.
+    """Return a source's definitions by place, each name as often as it is defined.
 
-    Raises: SyntaxError where it is so broken that this would take too long.
+    Raises: SyntaxError where the source is so broken that this would take too long.
     """
     return tuple(_Walk(parsed).definitions())
 
 
 @dataclass(slots=True)
 class _Open:
-    """A definition whose end has not come: what the names of those in it begin with, those of members too."""
+    """A definition around the present node, with the prefixes of names in it and of its members' names."""
 
     end: int
     prefix: str
@@ -66,9 +66,9 @@ class _Walk:
     def __init__(self, parsed: Parsed) -> None:
         self.parsed = parsed
         self._opened = [_Open(len(parsed.data) + 1, "", "", is_outermost=True)]
-        self._wrapper: Range = 0, 0  # the outermost around what comes next
-        self._decorators: list[Range] = []  # before what they decorate
-        self._done = 0  # what is decorated before this place has been seen
+        self._wrapper: Range = 0, 0  # the outermost one around the next node
+        self._decorators: list[Range] = []  # of the next definition
+        self._done = 0  # decorators before this place belong to earlier definitions
 
     def definitions(self) -> Iterator[Definition]:
         """Yield what the source defines."""
@@ -87,9 +87,7 @@ class _Walk:
                 self._wrapper = self._wrapper if place[1] <= self._wrapper[1] else place
             elif rank == _DECORATOR:
                 self._decorators += [place] if start >= self._done else []
-            elif (
-                not self._decorators or place[1] > self._decorators[-1][1]
-            ):  # not in what a decorator is given
+            elif not self._decorators or place[1] > self._decorators[-1][1]:  # not in a decorator's arguments
                 named = self._named(node)
                 if named is not None and named.kind not in SCOPES:
                     rest = (nodes[at] for at in range(index + 1, len(nodes)))
@@ -139,7 +137,7 @@ class _Walk:
         return Definition(self._name(named), kind, named, start, end, lead, decorators)
 
     def _adjacent(self, start: int) -> list[Range]:
-        """Return the decorators with nothing but keywords and comments between them and a place."""
+        """Return the decorators that only keywords and comments separate from a place."""
         found: list[Range] = []
         for each in reversed(self._decorators):
             if not _BETWEEN.fullmatch(self.parsed.code(each[1], start)):
@@ -159,7 +157,7 @@ class _Walk:
 
 
 def _decorators_before(nodes: Iterator[tuple[int, int, int, Node]], place: int) -> Iterator[Range]:
-    """Yield the decorators that begin before a place, here that of a definition's name."""
+    """Yield the decorators that begin before a place, which is that of a definition's name."""
     for start, minus_end, rank, _ in itertools.takewhile(lambda node: node[0] < place, nodes):
         if rank == _DECORATOR:
             yield start, -minus_end

@@ -1,4 +1,4 @@
-"""Look up names, and attributes of values; bind methods and evaluate properties on the way."""
+"""Look up names and attributes of values, binding methods and evaluating properties on the way."""
 
 from claude_mem_lite.codemap.valueflow.external import BUILTIN_VALUES, UNKNOWN, attribute_of
 from claude_mem_lite.codemap.valueflow.frame import Frame
@@ -27,11 +27,11 @@ from claude_mem_lite.codemap.valueflow.values import (
     Values,
 )
 
-_SURE = {1: "typed", 2: "several"}  # by how many classes the receiver may have
+_SURE = {1: "typed", 2: "several"}  # by the number of classes that the receiver may have
 
 
 def name_value(frame: Frame, name: str) -> Values:
-    """Return what a name stands for at this place."""
+    """Return the values of a name at this place."""
     found = frame.names.get(name)
     if found is not None:
         if name in frame.passed:
@@ -72,13 +72,13 @@ def member(frame: Frame, module: Module, name: str) -> Values:
 
 
 def choices(values: Values) -> int:
-    """Count the classes that a receiver may have; all that are external are one more."""
+    """Count the classes that a receiver may have; all values but instances count as one more."""
     owners = {value.owner for value in values if isinstance(value, Instance)}
     return len(owners) + any(not isinstance(value, Instance) for value in values)
 
 
 def load_any(frame: Frame, values: Values, attr: str, line: int) -> Values:
-    """Return the attribute of whichever value it is."""
+    """Return an attribute of any of several values."""
     if len(values) == 1:
         return load(frame, values[0], attr, line)
     frame.choices = choices(values)
@@ -88,7 +88,7 @@ def load_any(frame: Frame, values: Values, attr: str, line: int) -> Values:
 
 
 def load(frame: Frame, value: Value, attr: str, line: int) -> Values:
-    """Return the attribute of one value."""
+    """Return an attribute of one value."""
     if type(value) is Instance:
         return _load_instance(frame, value, attr, line)
     if type(value) is ModuleObject:
@@ -119,7 +119,7 @@ def _load_instance(frame: Frame, value: Instance, attr: str, line: int) -> Value
     mro = owner.mro
     on_class = frame.first_of(mro, attr)
     found = bind(frame, on_class, value, line) if on_class else ()
-    if found and any(each.is_protocol for each in mro):  # whoever fits runs, not the protocol's own
+    if found and any(each.is_protocol for each in mro):  # an implementation runs instead
         found = tuple([_as_overridden(each) for each in found])
     if not found or _may_be_hidden(on_class[0]):
         for each in mro:
@@ -128,7 +128,7 @@ def _load_instance(frame: Frame, value: Instance, attr: str, line: int) -> Value
                 found = join(found, stored)
     if owner.subclasses and not value.is_exact and (not found or on_class):
         below = _load_below(frame, value, attr, line, is_only=not found)
-        if any(isinstance(each, Method) for each in below):  # a stub there is there to be overridden
+        if any(isinstance(each, Method) for each in below):  # a stub is meant to be overridden
             found = tuple([_as_overridden(each) for each in found])
         found = join(found, below)
     if found:
@@ -144,9 +144,9 @@ def _load_instance(frame: Frame, value: Instance, attr: str, line: int) -> Value
 
 
 def _may_be_hidden(value: Value) -> bool:
-    """Tell whether an attribute of an instance is likelier meant than what its class has of that name.
+    """Tell whether an instance's own attribute may hide the class's value of that name.
 
-    A function is hidden where it does nothing but raise: one that is set later takes its place.
+    A function may be hidden only if it does nothing but raise: one that is set later replaces it.
     """
     if isinstance(value, Function):
         return value.unit.only_raises
@@ -185,7 +185,7 @@ def _load_class(frame: Frame, value: ClassObject, attr: str, line: int) -> Value
 def _load_below(
     frame: Frame, value: Instance | ClassObject, attr: str, line: int, *, is_only: bool
 ) -> Values:
-    """Return what subclasses have instead of an attribute: methods are marked as overriding ones."""
+    """Return what subclasses have in place of an attribute, with methods marked as overriding."""
     found: Values = ()
     frame.asked.add(attr)
     is_aside = frame.unit.module.is_aside
@@ -205,7 +205,7 @@ def _load_below(
 def bind(
     frame: Frame, on_class: Values, value: Instance | ClassObject, line: int, *, is_override: bool = False
 ) -> Values:
-    """Return class attributes as an instance (or class method's class) gives them."""
+    """Return class attributes as reading them from an instance or class gives them."""
     found: Values = ()
     for each in on_class:
         new: Values = (each,)
@@ -254,7 +254,7 @@ def _getters(frame: Frame, descriptor: Instance, line: int) -> list[Method]:
 
 
 def _given_by(frame: Frame, getters: list[Method], descriptor: Instance, line: int) -> Values:
-    """Return what `__get__` gives, and note that the language calls it."""
+    """Return the results of `__get__`, and record that the language calls it."""
     for method in getters:
         frame.note_protocol(method.unit, line)
     return union([frame.result(method.unit, descriptor) for method in getters])
@@ -263,7 +263,7 @@ def _given_by(frame: Frame, getters: list[Method], descriptor: Instance, line: i
 def _read_descriptor(
     frame: Frame, value: Descriptor, receiver: Instance | ClassObject, line: int, *, is_override: bool
 ) -> Values:
-    """Return what reading a descriptor gives; one that calls the function it is around is a property."""
+    """Return the result of reading a descriptor; one that calls its wrapped function is a property."""
     instance = value.instance
     getters = _getters(frame, instance, line)
     given = _given_by(frame, getters, instance, line)
@@ -286,6 +286,6 @@ def _as_override(value: Value) -> Value:
 
 
 def _as_overridden(value: Value) -> Value:
-    """Mark a method that does nothing but say that another is to do it."""
+    """Mark a stub method as overriding, because another method runs in its place."""
     is_stub = isinstance(value, Method) and not value.is_override and value.unit.scope.is_stub
     return _as_override(value) if is_stub else value

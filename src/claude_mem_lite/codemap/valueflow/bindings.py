@@ -1,4 +1,4 @@
-"""Bind names and attributes to values, unpack tuples, and narrow what a name may be."""
+"""Bind names and attributes to values, unpack tuples, and narrow the values of names."""
 
 from claude_mem_lite.codemap.valueflow.expression_terms import Attribute
 from claude_mem_lite.codemap.valueflow.external import UNKNOWN
@@ -36,7 +36,7 @@ def assign_name(frame: Frame, name: str, values: Values) -> None:
 
 
 def assign_outer(frame: Frame, name: str, values: Values) -> None:
-    """Bind a name of a scope around this one, the module's where no other has it."""
+    """Bind a name of an enclosing scope, the module's where no other has it."""
     unit = frame.unit.parent
     while unit is not None and unit.scope.kind != "module":
         if unit.scope.kind != "class" and name in unit.cells:
@@ -47,7 +47,7 @@ def assign_outer(frame: Frame, name: str, values: Values) -> None:
 
 
 def store_attribute(frame: Frame, holders: Values, target: Attribute, values: Values) -> None:
-    """Bind an attribute of values; what tests and examples put into the code they use says nothing of it."""
+    """Bind an attribute of values; tests and examples do not change attributes of the code that they use."""
     is_weak = frame.is_weak
     for value in holders:
         frame.is_weak = is_weak
@@ -76,7 +76,7 @@ def _store(frame: Frame, holder: Value, attr: str, values: Values) -> None:
 
 
 def unpacked(values: Values, place: int, count: int, *, is_rest: bool) -> Values:
-    """Return what unpacking puts at one place of a tuple."""
+    """Return the values that unpacking assigns to one place of a tuple."""
     found: Values = ()
     for value in values:
         if isinstance(value, TupleObject) and len(value.places) == count and not is_rest:
@@ -89,7 +89,7 @@ def unpacked(values: Values, place: int, count: int, *, is_rest: bool) -> Values
 
 
 def narrow_name(frame: Frame, name: str, kinds: Values, *, is_true: bool) -> None:
-    """Narrow a name by whether `isinstance` with these kinds is true of it."""
+    """Narrow the values of a name by the outcome of `isinstance` with these kinds."""
     classes = classes_in(kinds)
     old = frame.names.get(name, ())
 

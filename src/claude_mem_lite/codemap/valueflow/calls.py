@@ -1,4 +1,4 @@
-"""Call values: functions and classes of the project, external functions by what they do, and containers."""
+"""Call values: the project's functions and classes, external functions with known behaviour, containers."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -58,7 +58,7 @@ _SAME_TEXT = frozenset({"lower", "upper", "strip", "format", "replace"})
 
 
 def call_value(frame: Frame, callee: Value, arguments: Arguments, site: Site) -> Values:
-    """Note the edges of calling one value, hand it its arguments, and return what it gives."""
+    """Record the edges of calling one value, pass its arguments, and return its result."""
     if type(callee) is Function:
         return enter(frame, callee.unit, None, arguments, site)
     if type(callee) is Method:
@@ -92,7 +92,7 @@ def call_external(frame: Frame, name: str, arguments: Arguments, site: Site) -> 
 
 
 class ExternalCall(NamedTuple):
-    """A call of an external function with what it is given."""
+    """A call of an external function with its arguments."""
 
     frame: Frame
     name: str
@@ -100,20 +100,20 @@ class ExternalCall(NamedTuple):
     site: Site
 
     def iterated(self, values: Values) -> Values:
-        """Return what a loop over an argument gives."""
+        """Return the values that a loop over an argument gives."""
         return iterate(self.frame, values, self.site.line)
 
     def awaited(self, values: Values) -> Values:
-        """Return what awaiting an argument gives."""
+        """Return the values that awaiting an argument gives."""
         return awaited(self.frame, values, self.site.line)
 
     def special(self, method: str, values: Values) -> Values:
-        """Return what a special method of some of what the first argument may be gives."""
+        """Return the result of a special method of `values`, which are among those of the first argument."""
         return call_special(self.frame, values, method, self.site.line, among=self.arguments.first)
 
 
 def call_back(call: ExternalCall) -> None:
-    """Note the edges to a function that an external one is given to call."""
+    """Record the edges to a function that an external function is given to call."""
     place, keyword = CALLS_AT_ONCE.get(call.name) or CALLS_LATER[call.name]
     given = call.arguments.at(place, keyword)
     if call.name in CALLS_LATER:
@@ -129,7 +129,7 @@ def call_back(call: ExternalCall) -> None:
 
 
 def as_mapping(arguments: Arguments) -> Values:
-    """Return what `dict(a=…)` gives."""
+    """Return the value of `dict(a=…)`."""
     return mapping({name: values for name, values in arguments.named if name}, ())
 
 
@@ -181,7 +181,7 @@ def _partial(call: ExternalCall) -> Values:
 def _getattr(call: ExternalCall) -> Values:
     keys = [value.value for value in call.arguments.second if isinstance(value, Key)]
     starts = tuple([value.text for value in call.arguments.second if isinstance(value, TextStart)])
-    if starts:  # dispatch by name: any method that starts so
+    if starts:  # dispatch by name: any method with that prefix
         owners = [
             each for value in call.arguments.first if isinstance(value, Instance) for each in value.owner.mro
         ]
@@ -249,9 +249,9 @@ _HANDLERS: dict[str, Callable[[ExternalCall], Values]] = {
 def call_container(
     frame: Frame, callee: ContainerMethod, arguments: Arguments, line: int
 ) -> tuple[Values, Values]:
-    """Return what a method gives, and the container with what was added to it, () for nothing."""
+    """Return a method's result, and the container with what was added to it, () if nothing was."""
     container, method = callee.container, callee.name
-    if isinstance(container, TextStart):  # of a text, in other letters
+    if isinstance(container, TextStart):  # the same text in another form
         return ((container,) if method in _SAME_TEXT else ()), ()
     first, second = arguments.first, arguments.second
     is_dict = isinstance(container, DictObject)

@@ -1,4 +1,4 @@
-"""Evaluate definitions and imports: what functions, classes, decorators and modules stand for."""
+"""Evaluate definitions and imports: the values of functions, classes, decorators and modules."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,7 @@ _CLOSED = frozenset(
 
 
 def define_function(frame: Frame, definition: FunctionDefinition) -> None:
-    """Bind a function's name to it, or to what its decorators make of it."""
+    """Bind a function's name to the function, or to what its decorators return."""
     name = definition.name
     unit = frame.unit.module.units[definition.scope]
     frame.change(unit, "owner", frame.unit.module.classes.get(unit.scope.parent))
@@ -59,7 +59,7 @@ def define_function(frame: Frame, definition: FunctionDefinition) -> None:
 
 
 def _accessor(frame: Frame, unit: Unit, name: str, accessor: str) -> Property:
-    """Return the property of a name with one more accessor."""
+    """Return the property that a name holds, with one more accessor."""
     old = Property(None, None)
     for each in reversed(frame.names.get(name, ())):
         if isinstance(each, Property):
@@ -72,7 +72,7 @@ def _accessor(frame: Frame, unit: Unit, name: str, accessor: str) -> Property:
 
 
 def _decorated(frame: Frame, decorator: Expr, value: Values, line: int) -> Values:
-    """Return what a decorator makes of a function; an external one leaves it as it is."""
+    """Return what a decorator returns for a function; an external one returns the function unchanged."""
     found = evaluate(frame, decorator)
     if any(isinstance(each, External) and each.name in CONTEXT_MANAGERS for each in found):
         for each in value:
@@ -96,7 +96,7 @@ def _decorated(frame: Frame, decorator: Expr, value: Values, line: int) -> Value
 def define_class(
     run_block: Callable[[Frame, Block], bool], frame: Frame, definition: ClassDefinition
 ) -> None:
-    """Make or renew a class: its bases, its body by `run_block`, what its decorators do."""
+    """Make or renew a class: its bases, its body by `run_block`, and the calls of its decorators."""
     unit = frame.unit.module.units[definition.scope]
     owner = frame.make_class(unit)
     is_record = _set_bases(frame, owner)
@@ -124,7 +124,7 @@ def define_class(
 
 
 def _set_bases(frame: Frame, owner: Class) -> bool:
-    """Set what a class inherits, have evaluated again what that changes; tell whether it is a record."""
+    """Set a class's bases and notify readers of its inheritance; return whether it is a named tuple."""
     scope = owner.unit.scope
     bases: list[Class] = []
     external: list[str] = []
@@ -151,7 +151,7 @@ def _set_bases(frame: Frame, owner: Class) -> bool:
 
 
 def import_modules(frame: Frame, statement: Import) -> None:
-    """Bind the modules of `import`, or their first packages."""
+    """Bind the modules of an `import` statement, or their top packages."""
     importer = frame.unit.module
     for name, asname in statement.names:
         found = frame.modules.absolute(name, importer)

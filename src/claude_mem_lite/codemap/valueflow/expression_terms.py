@@ -163,7 +163,7 @@ class Operator:
 
 @dataclass(slots=True)
 class Several:
-    """Expressions that are evaluated for the calls in them; what they give together is not known."""
+    """Expressions that are evaluated for the calls in them; their combined value is unknown."""
 
     parts: tuple[Expr, ...]
 

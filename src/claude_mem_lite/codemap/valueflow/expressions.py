@@ -1,4 +1,4 @@
-"""Evaluate expressions to values, bind what is assigned to, and narrow names by tests."""
+"""Evaluate expressions to values, bind assignment targets, and narrow names by tests."""
 
 import functools
 from collections.abc import Callable
@@ -51,12 +51,12 @@ from claude_mem_lite.codemap.valueflow.values import (
     Values,
 )
 
-# Expressions whose methods are not looked for.
+# Expressions whose methods are not resolved.
 _OPAQUE = frozenset({terms.Constant, terms.Builtin, terms.Operator})
 
 
 def evaluate(frame: Frame, node: Expr) -> Values:
-    """Return what an expression may be."""
+    """Return the values that an expression may have."""
     if node is None:
         return ()
     if type(node) is terms.Name:
@@ -128,7 +128,7 @@ def _container_call(
     frame: Frame, callee: ContainerMethod, function: Expr, arguments: Arguments, line: int
 ) -> Values:
     """Resolve a method of a container; one that adds to it changes the variable that holds it."""
-    # Otherwise the method has a name of its own.
+    # Any other callee is a method that was bound to a name.
     holder = function.base if isinstance(function, terms.Attribute) else None
     found, grown = call_container(frame, callee, arguments, line)
     if grown and isinstance(holder, terms.Name) and holder.name not in frame.names and frame.outer is None:
@@ -139,7 +139,7 @@ def _container_call(
 
 
 def _super(frame: Frame, arguments: list[Values]) -> Values:
-    """Return what `super()` is in the method that this scope is or lies in."""
+    """Return the value of `super()` in the method that this scope is or is inside of."""
     unit: Unit | None = frame.unit
     while unit is not None and unit.owner is None:
         unit = unit.parent
@@ -284,7 +284,7 @@ def assign(frame: Frame, target: Expr, values: Values) -> None:
     elif type(target) is terms.Attribute:
         is_weak = frame.is_weak
         holders = evaluate(frame, target.base)
-        frame.is_weak = is_weak  # how the holder is known says nothing of the value
+        frame.is_weak = is_weak  # evidence for the holder is not evidence for the value
         store_attribute(frame, holders, target, values)
     elif type(target) is terms.Subscript:
         _assign_item(frame, target, values)
@@ -307,7 +307,7 @@ def _assign_item(frame: Frame, target: terms.Subscript, values: Values) -> None:
     key = key_of(keys)
     for holder in holders:
         if isinstance(holder, DictObject):
-            if key is not None and isinstance(target.base, terms.Name):  # takes the place of an earlier one
+            if key is not None and isinstance(target.base, terms.Name):  # replaces an earlier value
                 grown = mapping({**dict(holder.pairs), key: values}, holder.others)
             else:
                 more = mapping({}, values) if key is None else mapping({key: values}, ())
@@ -318,7 +318,7 @@ def _assign_item(frame: Frame, target: terms.Subscript, values: Values) -> None:
 
 
 def narrow(frame: Frame, test: Expr, *, is_true: bool) -> None:
-    """Take `isinstance` into account, negated and joined by `and` too."""
+    """Narrow names by `isinstance`, also where it is negated or joined by `and`."""
     if type(test) is terms.Call:
         if is_name(test.function, "isinstance") and len(test.arguments) == 2:
             subject, kinds = test.arguments

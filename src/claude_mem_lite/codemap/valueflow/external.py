@@ -1,4 +1,4 @@
-"""List what is known of names outside the project: what their calls do, and which names say nothing."""
+"""List what is known of names outside the project: what their calls do, and which names are noise."""
 
 import builtins
 import functools
@@ -23,7 +23,7 @@ NOISE_OBJECTS = frozenset({
     "logger", "log", "logging", "os", "sys", "re", "json", "math", "pathlib", "Path", "time",
     "datetime", "itertools", "functools", "collections", "typing", "shutil", "subprocess",
 })  # fmt: skip
-# Methods of str, list, dict, set and files: a call of one says nothing of a project's method of that name.
+# Methods of str, list, dict, set and files: a call of one is no evidence for a project's method.
 NOISE_METHODS = frozenset({
     "add", "append", "capitalize", "clear", "close", "copy", "count", "decode", "discard", "encode",
     "endswith", "extend", "find", "flush", "format", "get", "index", "insert", "isdigit", "items",
@@ -35,7 +35,7 @@ NOISE_METHODS = frozenset({
     "cursor", "fetchone", "fetchall", "result", "cancel", "done",
 })  # fmt: skip
 
-# External functions that call an argument: its place, and its keyword.
+# External functions that call an argument: its place (9 for none) and its keyword.
 CALLS_AT_ONCE: dict[str, tuple[int, str]] = {
     "map": (0, ""), "filter": (0, ""), "sorted": (9, "key"), "min": (9, "key"), "max": (9, "key"),
     "functools.reduce": (0, ""), "itertools.groupby": (1, "key"), "itertools.takewhile": (0, ""),
@@ -62,7 +62,7 @@ CALLS_LATER: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccontextmanager"})
-# Generic containers and wrappers of annotations: which of their arguments is iterated, or is the value.
+# Generic types in annotations, by the part that an argument plays: an item, a value, the type itself.
 ITERABLES = frozenset({
     "list", "List", "set", "Set", "frozenset", "FrozenSet", "Sequence", "Iterable", "Iterator",
     "Collection", "deque", "Deque", "MutableSequence", "AbstractSet", "MutableSet", "KeysView",
@@ -80,7 +80,7 @@ AWAITABLES = frozenset({"Awaitable", "Coroutine", "Future", "Task"})
 RECORDS = frozenset({
     "dataclasses.dataclass", "attr.s", "attr.define", "attr.frozen", "attrs.define", "attrs.frozen",
 })  # fmt: skip
-# External functions and classes whose calls say something, by what `calls` does for them.
+# External functions and classes with known results, by the handler that `calls` has for them.
 BEHAVIOURS = {
     **dict.fromkeys(
         ("list", "tuple", "set", "frozenset", "sorted", "filter", "collections.deque", "itertools.chain",
@@ -113,10 +113,10 @@ BEHAVIOURS = {
 CALLED_BACK = (CALLS_AT_ONCE.keys() | CALLS_LATER.keys()) - {"map"}
 HANDLED = BEHAVIOURS.keys() | CALLED_BACK
 
-UNKNOWN: Values = (External("?"),)  # may not even be there
+UNKNOWN: Values = (External("?"),)  # nothing is known of it, not even whether it exists
 BUILTIN_VALUES: dict[str, Values] = {name: (External(name),) for name in BUILTINS}
 _THING: Values = (External("?."),)  # something external that no table names
-_ENDINGS = (  # of classes that say something of those that inherit from them, or of what they decorate
+_ENDINGS = (  # of classes that matter to their subclasses or to what they decorate
     "Enum", "Flag", "NamedTuple", ".Protocol", ".ABC", ".Generic", ".Exception", ".Any", ".object",
     "property",
 )  # fmt: skip
@@ -126,13 +126,13 @@ _BEGINNINGS = {name[:place] for name in _NAMED for place, char in enumerate(name
 
 @functools.cache
 def result_of(name: str) -> Values:
-    """Return what an external function gives; it keeps the name where some table has one that goes on."""
+    """Return an external function's result; it keeps the name where a table has names that begin so."""
     return (External(name),) if name in _BEGINNINGS or name in RECORDS or name.endswith(_ENDINGS) else _THING
 
 
 @functools.cache
 def attribute_of(name: str, attr: str) -> Values:
-    """Return an attribute of something external; what no table names is all one, so that sets stay small."""
+    """Return an attribute of an external value; names in no table share one value, to keep sets small."""
     full = f"{name}.{attr}"
     is_named = full in _BEGINNINGS or full in _NAMED or full.endswith(_ENDINGS)
     return (External(full),) if is_named else _THING

@@ -1,6 +1,6 @@
 """Hold the state of one evaluation of a scope: its names, what it writes, and the edges it finds.
 
-A `Site` describes a call that is found: its form, and how sure its callee is.
+A `Site` describes a call: its form, and the evidence for its callee.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from claude_mem_lite.codemap.valueflow.values import (
 )
 from claude_mem_lite.codemap.valueflow.worklist import Worklist
 
-# What an edge rests on, the surest first.
+# Kinds of evidence for an edge, the strongest first.
 LEVELS = ("direct", "typed", "several", "passed", "callback", "protocol", "any", "override", "guess")
 _RANKS = {level: rank for rank, level in enumerate(LEVELS)}
 
@@ -40,13 +40,13 @@ _RANKS = {level: rank for rank, level in enumerate(LEVELS)}
 class Frame:
     """One evaluation of a scope.
 
-    `names` maps local names to values; `passed` are those of them that came by an argument, and `is_weak`
-    says so of the values read last. `choices` counts what the receiver of an attribute may be. A class body
-    is evaluated in a frame inside that of its scope, `outer`, and writes there.
+    `names` maps local names to values. `passed` are the names whose values came through an argument, and
+    `is_weak` says that the values read last did. `choices` counts the classes of an attribute's receiver.
+    A class body is evaluated in a frame inside that of its scope, `outer`, and shares its writes.
 
-    So that the evaluation need not be repeated (`records`), `reads` holds the cells that were read and if
-    they were passed ones, `marked` those that were marked as passed and what they were before, `asked` what
-    was looked for in classes and modules (names, or all that one holds), and `effects` all else that it did.
+    Some attributes exist so that `records` can replay the evaluation. `reads` holds the cells that were read
+    and whether they were passed, `marked` the cells marked as passed and their mark before, `asked` the names
+    (or whole tables) looked up in classes and modules, and `effects` all other actions.
     """
 
     __slots__ = (
@@ -62,7 +62,7 @@ class Frame:
         fit: dict[int, Value],
         outer: Frame | None = None,
     ) -> None:
-        """Start an evaluation; `fit` holds the values of all frames that were found fit to be stored."""
+        """Start an evaluation; `fit` caches, for all frames, the containers that may be stored."""
         self.unit = unit
         self.modules = modules
         self.worklist = worklist
@@ -98,7 +98,7 @@ class Frame:
         return cell.values
 
     def write(self, cell: Cell, values: Values) -> None:
-        """Add values to a cell; they arrive there when the evaluation is over."""
+        """Add values to a cell; they are stored there when the evaluation is over."""
         if self.is_weak and values:
             self.marked.setdefault(cell, cell.is_passed)
             cell.is_passed = True
@@ -108,7 +108,7 @@ class Frame:
         writes[cell] = join(before, values) if before else values
 
     def notify(self, cell: Cell) -> None:
-        """Have all evaluated again that depends on a cell."""
+        """Queue the readers of a cell for evaluation."""
         self.effects.append(Notice(cell, cell in self.reads))
         self.worklist.add_readers(cell)
 
@@ -118,17 +118,17 @@ class Frame:
         return self.modules.make_class(unit)
 
     def change(self, target: Class | Unit, name: str, value: object) -> bool:
-        """Set what is known of a class or scope, and tell whether it is something else than before."""
+        """Set an attribute of a class or scope, and return whether it differs from before."""
         return self.modules.structure.change(target, name, value)
 
     def leave(self, unit: Unit, inner: Frame) -> None:
-        """Leave what a class body called with its scope."""
+        """Store the calls of a class body in its scope."""
         found = Found(unit, inner.edges, inner.missed)
         self.effects.append(found)
         found.apply()
 
     def first_of(self, order: Iterable[Class], attr: str) -> Values:
-        """Return what the first class that has it binds to an attribute."""
+        """Return the values of an attribute in the first class that has it."""
         self.asked.add(attr)
         for each in order:
             cell = each.attributes.get(attr)
@@ -139,11 +139,11 @@ class Frame:
         return ()
 
     def functions_of(self, order: Iterable[Class], attr: str) -> list[Unit]:
-        """Return the functions that the first class which has it binds to an attribute."""
+        """Return the functions among an attribute's values in the first class that has it."""
         return [each.unit for each in self.first_of(order, attr) if isinstance(each, Function)]
 
     def result(self, unit: Unit, receiver: Value | None = None) -> Values:
-        """Return what calling a function gives: what it was seen to return, else what it declares."""
+        """Return the result of calling a function: what it was seen to return, else what it declares."""
         scope = unit.scope
         outside, self.is_weak = self.is_weak, False
         if scope.is_generator:
@@ -162,7 +162,7 @@ class Frame:
         return (Awaitable(shallow(found, 2)),) if scope.is_async and not scope.is_generator else found
 
     def note(self, target: Unit, line: int, shape: str, level: str, resolution: str = "") -> None:
-        """Note an edge; of several to one callee the best evidence counts, then the first line."""
+        """Record an edge; of several to one callee, the best evidence counts, then the first line."""
         if target.scope.kind == "lambda":
             return
         if not resolution:
@@ -173,18 +173,18 @@ class Frame:
             self.edges[target.name] = Evidence(*new)
 
     def note_protocol(self, target: Unit, line: int) -> None:
-        """Note an edge to a method that the language itself calls."""
+        """Record an edge to a method that the language itself calls."""
         self.note(target, line, "protocol", "protocol")
 
 
 def _as_receiver(value: Value, owner: Class, receiver: Instance | ClassObject) -> Value:
-    """Return an instance of the receiver's class where a method gives one of the class that defines it."""
+    """Return an instance of the receiver's class where a method returns one of its defining class."""
     is_own = isinstance(value, Instance) and value.owner is owner and not value.is_exact
     return Instance(receiver.owner, receiver.is_exact) if is_own and owner in receiver.owner.mro else value
 
 
 class Site(NamedTuple):
-    """Where a call stands and how sure its callee is: form, level of evidence, resolution if special."""
+    """A call's line, its form, the level of evidence for its callee, and its resolution if special."""
 
     line: int
     shape: str
@@ -192,12 +192,12 @@ class Site(NamedTuple):
     resolution: str = ""
 
     def of(self, callees: Values, *, is_weak: bool) -> Site:
-        """Return the site with the level that the callees found for it deserve."""
+        """Return the site with the level of evidence that its callees have."""
         level = "passed" if is_weak else self.level
         certain = 1
-        if len(callees) > 1:  # values, but of how many functions?
+        if len(callees) > 1:  # several values may share a function
             certain = len({_callable(value) for value in callees} - {None})
-        if certain > 1:  # functions in a list or dict are all called some time, methods of many classes not
+        if certain > 1:  # functions of one table all get called some time, methods of many classes do not
             is_table = not any(isinstance(value, Method | Instance) for value in callees)
             level = "any" if not is_table and (is_weak or certain > 2) else "several"
         return self if level == self.level else Site(self.line, self.shape, level, self.resolution)
@@ -208,7 +208,7 @@ class Site(NamedTuple):
 
 
 def site_of(frame: Frame, function: Expr, base: Values, line: int) -> Site:
-    """Describe a call by its form; `base` is what stands before the dot."""
+    """Describe a call by its form; `base` are the values before the dot."""
     shape, resolution, is_lexical = "f()", "", True
     if isinstance(function, Attribute):
         shape, resolution, is_lexical = _method_form(frame, function.base, base)
@@ -218,7 +218,7 @@ def site_of(frame: Frame, function: Expr, base: Values, line: int) -> Site:
 
 
 def _method_form(frame: Frame, receiver: Expr, base: Values) -> tuple[str, str, bool]:
-    """Return form and resolution of `receiver.m()`, and whether the code itself names its callee."""
+    """Return the form and resolution of `receiver.m()`, and whether the code itself names its callee."""
     if isinstance(receiver, Name) and receiver.name == frame.self_name:
         return "self.m()", "self_method", True
     kinds = {value.__class__ for value in base}
@@ -232,7 +232,7 @@ def _method_form(frame: Frame, receiver: Expr, base: Values) -> tuple[str, str, 
 
 
 def _callable(value: object) -> object:
-    """Return the function or class that calling a value runs for certain, None where there is none."""
+    """Return the function or class that calling a value certainly runs, None where there is none."""
     if type(value) is Method:
         return None if value.is_override else value.unit
     if type(value) is Function:
@@ -241,7 +241,7 @@ def _callable(value: object) -> object:
 
 
 def miss(frame: Frame, function: Expr, line: int, *, is_outside: bool = False) -> None:
-    """Note a call whose callee is unknown, by its last name and its receiver's."""
+    """Record a call whose callee is unknown, by its last name and its receiver's."""
     if isinstance(function, Name):
         frame.missed.append(MissedCall(line, function.name, None, is_outside))
     elif isinstance(function, Attribute):

@@ -1,15 +1,15 @@
-"""Finds the file that an import means: packages, relative imports, `src` layouts, namespace packages."""
+"""Find the file that an import means: packages, relative imports, `src` layouts, namespace packages."""
 
 import posixpath
 from collections.abc import Collection, Iterable, Mapping
 
 
 def module_names(paths: Iterable[str], above: str = "", imported: Collection[str] = ()) -> dict[str, str]:
-    """Return each file's dotted module name; paths are relative and posix, no two names are the same.
+    """Return each file's dotted module name; paths are relative and POSIX, names are unique.
 
-    The name is the path, less all up to a folder `src`. Folders above the first with an `__init__.py` do not
-    count either where `imported` (first parts of absolute imports) has the package's name and not theirs.
-    `above` is the dotted name of the packages that the scanned folder itself lies in, if any.
+    The name is the path without everything up to a folder `src`. Folders above the outermost package are
+    left out, too, if `imported` (first parts of absolute imports) has the package's name but not the top
+    folder's. `above` is the dotted name of the packages that the scanned folder itself is in, if any.
     """
     ordered = sorted(paths, key=lambda path: (path.endswith(".pyi"), path.count("/"), path))
     packages = {posixpath.dirname(path) for path in ordered if _stem(path) == "__init__"}
@@ -50,7 +50,7 @@ class Finder:
     """The modules of a project by name; `paths` maps a dotted name to the file's path."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        """Take what `module_names` returned."""
+        """Take the names that `module_names` returned, by path."""
         self.paths = {name: path for path, name in names.items()}
         self.packages = {name for name, path in self.paths.items() if _stem(path) == "__init__"}
         self.roots = {name.partition(".")[0] for name in self.paths}
@@ -66,9 +66,9 @@ class Finder:
     def absolute(self, name: str, importer: str) -> str | None:
         """Return the project's module that `import name` means, or None.
 
-        Tried in turn: its full name, a file in a folder above that is no package (a script's own folder, or
-        the one that a package of tests lies in), and the only module whose name ends so (a source folder that
-        the scan does not know of). What lies in a package is never found without the package's name.
+        Tried in turn: its full name; a file in a folder above that is not a package (a script's own folder,
+        or the one that holds a package of tests); the only module whose name ends so (in a source folder that
+        the scan does not know of). A module in a package is never found without the package's name.
         """
         if name in self.paths or name in self.parents:
             return name

@@ -1,6 +1,6 @@
-"""Enter functions and classes of the project: note the edges, bind the arguments, return what they give.
+"""Enter functions and classes of the project: record the edges, bind the arguments, return the results.
 
-By a call, and by what the language itself calls: operators, loops, `await`.
+They are entered by calls, and by what the language itself calls: operators, loops, `await`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _REFLECTED = frozenset(
     {"add", "sub", "mul", "truediv", "floordiv", "mod", "or", "and", "xor", "matmul", "pow"}
 )
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-_SHORTEST_START = 3  # of a name put together
+_SHORTEST_START = 3  # characters of a composed name's known start
 
 
 class Arguments(NamedTuple):
-    """What a call passes: by place, each with whether it is starred, and by name (None for `**`)."""
+    """The arguments of a call: by place, each with whether it is starred, and by name (None for `**`)."""
 
     plain: Sequence[tuple[bool, Values]] = ()
     named: Sequence[tuple[str | None, Values]] = ()
@@ -74,7 +74,7 @@ class Arguments(NamedTuple):
 def enter(
     frame: Frame, unit: Unit, receiver: Instance | ClassObject | None, arguments: Arguments, site: Site
 ) -> Values:
-    """Note an edge to a function, bind its parameters, return what it gives."""
+    """Record an edge to a function, bind its parameters, and return its result."""
     frame.note(unit, *site)
     if receiver is None and frame.unit.is_get:
         _note_got(frame, unit)
@@ -86,16 +86,16 @@ def enter(
 
 
 def _note_got(frame: Frame, unit: Unit) -> None:
-    """Note a function that a `__get__` calls and that instances of its class hold."""
+    """Record a function that a `__get__` calls and that instances of its class hold."""
     called = Function(unit)
-    frame.is_repeatable = False  # what it looks through is not noted
+    frame.is_repeatable = False  # the fields that it searches are not recorded
     for each in frame.unit.owner.mro if frame.unit.owner else ():
         if any(called in cell.values for cell in each.fields.values()):
             frame.write(each.got, (called,))
 
 
 def pass_on(frame: Frame, unit: Unit, arguments: Arguments, *, is_bound: bool) -> None:
-    """Bind arguments to parameters; what tests and examples pass says nothing of the code they use."""
+    """Bind arguments to parameters, except those that tests and examples pass to the code that they use."""
     passed, named = arguments
     if not (passed or named) or (frame.unit.module.is_aside and not unit.module.is_aside):
         return
@@ -122,7 +122,7 @@ def pass_on(frame: Frame, unit: Unit, arguments: Arguments, *, is_bound: bool) -
 
 
 def _give(frame: Frame, cell: Cell | None, values: Values) -> None:
-    """Add what an argument is to a parameter, if there is one for it."""
+    """Add an argument's values to its parameter, if there is one."""
     if values and cell is not None:
         frame.write(cell, values)
 
@@ -156,7 +156,7 @@ def construct(frame: Frame, value: ClassObject, arguments: Arguments, site: Site
 
 
 def described(frame: Frame, value: Value, given: Values) -> Value:
-    """Return an instance as a descriptor around the functions it was given, if its class makes it one."""
+    """Return an instance as a descriptor around the functions it was given, if its class is a descriptor."""
     functions = tuple([each for each in given if isinstance(each, Function)])
     if functions and isinstance(value, Instance):
         mro = value.owner.mro
@@ -166,7 +166,7 @@ def described(frame: Frame, value: Value, given: Values) -> Value:
 
 
 def _fill_record(frame: Frame, owner: Class, arguments: Arguments) -> None:
-    """Hand a dataclass its fields."""
+    """Bind the arguments of a dataclass to its fields."""
     frame.asked.update([each.fields for each in owner.mro])
     names = list(dict.fromkeys(name for each in reversed(owner.mro) for name in each.fields))
     for name, (is_starred, values) in zip(names, arguments.plain, strict=False):
@@ -182,7 +182,7 @@ def call_special(
 ) -> Values:
     """Resolve an operator or statement that calls a special method of instances of the project.
 
-    `among` is all that the operand may be where `values` are some of it.
+    `among` are all values of the operand, where `values` are only some of them.
     """
     found: Values = ()
     for value in values:
@@ -198,7 +198,7 @@ def call_special(
 
 
 def test_truth(frame: Frame, values: Values, line: int) -> None:
-    """Note what testing instances of the project calls."""
+    """Record the methods that testing the truth of the project's instances calls."""
     for value in values:
         if isinstance(value, Instance):
             has_bool = frame.first_of(value.owner.mro, "__bool__")
@@ -206,7 +206,7 @@ def test_truth(frame: Frame, values: Values, line: int) -> None:
 
 
 def iterate(frame: Frame, values: Values, line: int, *, is_async: bool = False) -> Values:
-    """Return what a loop over values gives."""
+    """Return the values that a loop over values gives."""
     enter_loop, go_on = ("__aiter__", "__anext__") if is_async else ("__iter__", "__next__")
     found = items(values)
     for value in values:
@@ -223,7 +223,7 @@ def iterate(frame: Frame, values: Values, line: int, *, is_async: bool = False) 
 
 
 def awaited(frame: Frame, values: Values, line: int) -> Values:
-    """Return what `await` gives."""
+    """Return the values that `await` gives."""
     found: Values = ()
     for value in values:
         if isinstance(value, Awaitable):
@@ -237,7 +237,7 @@ def awaited(frame: Frame, values: Values, line: int) -> Values:
 
 
 def operate(frame: Frame, name: str, first: Values, second: Values, line: int) -> Values:
-    """Return what an operator gives for two operands."""
+    """Return the result of an operator for two operands."""
     if not first and not second:
         return ()
     if name in {"str", "add", "mod"} and (starts := _start(second if name == "str" else first)):
@@ -265,7 +265,7 @@ def operate(frame: Frame, name: str, first: Values, second: Values, line: int) -
 
 
 def _start(values: Values) -> Values:
-    """Return how a text starts that is put together: "visit_" + name."""
+    """Return the known start of a composed text, as of "visit_" + name."""
     texts = [value.value for value in values if isinstance(value, Key) and isinstance(value.value, str)]
     starts = [text.partition("%")[0].partition("{")[0] for text in texts]
     return tuple([TextStart(start) for start in starts if len(start) >= _SHORTEST_START])

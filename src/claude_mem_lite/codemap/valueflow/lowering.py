@@ -1,6 +1,6 @@
 """Lower a file's syntax tree to its scopes: what each binds, evaluates and calls.
 
-Nothing is resolved here: the solver does that over all files.
+Nothing is resolved here: the solver does that for all files together.
 """
 
 import ast
@@ -18,7 +18,7 @@ _CONSTANT_CHARS = 60
 
 
 def lower(tree: ast.Module) -> tuple[Scope, ...]:
-    """Return the scopes of a module, itself first; a statement nested too deeply is left out."""
+    """Return the scopes of a module, its own first; a statement nested too deeply is left out."""
     lowering = Lowering()
     lowering.scope(lowering.reserve(), "", "module", tree, lambda: lowering.block(tree.body))
     return tuple(scope for scope in lowering.scopes if scope is not None)
@@ -29,11 +29,11 @@ class Lowering(ScopeLowering):
 
     def __init__(self) -> None:
         super().__init__()
-        # Most terms are names and constants, and most are not new.
+        # Most terms are names and constants, and most of these repeat.
         self.name, self.constant = functools.cache(exprs.Name), functools.cache(exprs.Constant)
 
     def block(self, nodes: Sequence[ast.stmt]) -> Block:
-        """Lower statements; of functions with one name, the last."""
+        """Lower statements; of functions with one name, only the last."""
         found: list[Statement] = []
         earlier = replaced(nodes)
         for node in nodes:
@@ -223,7 +223,7 @@ class Lowering(ScopeLowering):
         return None if isinstance(node, ast.List) else self.expr(node)
 
     def target(self, node: ast.expr | None) -> Expr:
-        """Lower what is assigned to, if anything is, and note the names that it binds."""
+        """Lower an assignment target, if there is one, and record the names that it binds."""
         if isinstance(node, ast.Name):
             self.open.bound.add(node.id)
             return self.name(node.id)
@@ -238,7 +238,7 @@ class Lowering(ScopeLowering):
         return ON[type(node)](self, node)
 
     def some(self, nodes: Iterable[ast.expr | None]) -> Expr:
-        """Lower what is evaluated only for the calls in it; None where there is nothing to call."""
+        """Lower expressions that are evaluated only for the calls in them; None if nothing is left."""
         found = [
             each
             for each in map(self.expr, nodes)
@@ -381,7 +381,7 @@ class Lowering(ScopeLowering):
         return exprs.Walrus(self.target(node.target), ON[type(node.value)](self, node.value))
 
     def on_other(self, _: Any) -> Expr:
-        """Lower None, and what has no value of its own, to nothing known."""
+        """Lower None, and nodes without a value of their own, to an unknown expression."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""Hold the modules of a project with the units of their scopes, and find which of them an import means."""
+"""Hold the modules of a project with the units of their scopes, and find the module that an import means."""
 
 import re
 import sys
@@ -27,7 +27,7 @@ from claude_mem_lite.codemap.valueflow.terms import (
 from claude_mem_lite.codemap.valueflow.values import Cell, Cells, Class, Evidence, MissedCall, Module, Unit
 
 _Place = tuple[str, int]
-_SOMETHING = Constant("")  # in the place of an annotation
+_SOMETHING = Constant("")  # stands for an annotation
 _NO_CELLS: dict[str, Cell] = {}
 _NO_EDGES: dict[str, Evidence] = {}
 _NO_CALLS: list[MissedCall] = []
@@ -39,8 +39,8 @@ _ASIDE = re.compile(
 class Modules:
     """The modules of a project by name.
 
-    When a file has changed, `renew` takes its scopes, and all begins again. Between two times, `rest` lets go
-    of what is made anew.
+    When files have changed, `renew` takes their scopes, and evaluation starts again. In between, `rest` drops
+    what evaluation makes again.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Modules:
     ) -> None:
         """Take the scopes of each file by its path, and the module name of each.
 
-        `is_recorded`: they are to be renewed later.
+        `is_recorded` keeps records, so that `renew` can be called later.
         """
         self.structure = Structure(is_recorded=is_recorded)
         self.is_renewable = True
@@ -73,7 +73,7 @@ class Modules:
         return module
 
     def renew(self, changed: Mapping[str, tuple[Scope, ...]]) -> None:
-        """Take the scopes of files that changed; what is the same of a scope to others keeps its place."""
+        """Take the scopes of changed files; a scope that looks the same to other scopes keeps its unit."""
         different: set[Event] = set()
         newcomers: set[Unit] = set()
         for path, scopes in changed.items():
@@ -91,7 +91,7 @@ class Modules:
         self.structure.restart(different, newcomers, [self._by_path[path] for path in changed])
 
     def rest(self, read: Callable[[str], tuple[Scope, ...]]) -> None:
-        """Let go of what evaluation makes anew, and of the scopes' code, which `read` returns again."""
+        """Drop what evaluation makes again, and the scopes' code, which `read` returns again."""
         self._read = read
         self.structure.rest()
         for module in self:
@@ -105,7 +105,7 @@ class Modules:
                 _rest(unit)
 
     def fill(self, module: Module) -> None:
-        """Have the scopes of a module whole again."""
+        """Restore the code of a module's scopes."""
         if not module.is_bare:
             return
         for unit, scope in zip(module.units, self._read(module.path), strict=True):
@@ -113,7 +113,7 @@ class Modules:
         module.is_bare = False
 
     def make_class(self, unit: Unit) -> Class:
-        """Return the class of a scope, a new one if it is new."""
+        """Return the class of a scope; make it on first use."""
         if unit.made is None:
             note = self.structure.add
             unit.made = Class(unit.name, unit, Cells(note), Cells(note, is_by_name=False))
@@ -121,11 +121,11 @@ class Modules:
         return unit.made
 
     def __iter__(self) -> Iterator[Module]:
-        """Yield all modules, those too that only imports made."""
+        """Yield all modules, including those that only imports made."""
         return iter(list(self._by_name.values()))
 
     def find(self, name: str) -> Module | None:
-        """Return a module by its name; of a folder without `__init__.py`, one without names."""
+        """Return a module by its name; a folder without `__init__.py` is one without names."""
         found = self._by_name.get(name)
         if found is None and name in self._finder.parents:
             found = self._add(name, "", is_package=True)
@@ -143,7 +143,7 @@ class Modules:
         return self.find(self._finder.relative(name, level, importer.name, is_package=importer.is_package))
 
     def in_import_order(self) -> Iterable[Module]:
-        """Return the modules of the files, imported ones first where there is no circle."""
+        """Return the modules of the files, imported ones first where there is no cycle."""
         seen: set[str] = set()
         order: list[Module] = []
         for start in self:
@@ -164,7 +164,7 @@ class Modules:
         return order
 
     def _imports_of(self, module: Module) -> list[Module]:
-        """Return the modules that a module's own statements import, in a list of the caller's own."""
+        """Return the modules that a module's own statements import, as a list that the caller may change."""
         if module in self._imports:
             return list(self._imports[module])
         found: list[Module | None] = []
@@ -181,7 +181,7 @@ class Modules:
 
 
 def _add_units(module: Module, scopes: tuple[Scope, ...], known: Mapping[_Place, Unit]) -> None:
-    """Make a module's units; a known one with the same face stays, so that what refers to it stays true."""
+    """Make a module's units; a known one with the same face is kept, so that references stay valid."""
     module.units = []
     module.is_bare = False
     outer = {scope.parent for scope in scopes}
@@ -202,7 +202,7 @@ def _add_units(module: Module, scopes: tuple[Scope, ...], known: Mapping[_Place,
 
 
 def _places(scopes: Iterable[Scope]) -> Iterator[_Place]:
-    """Yield the name of each scope, and which of that name it is."""
+    """Yield the name of each scope, and its number among the scopes of that name."""
     times = Counter[str]()
     for scope in scopes:
         times[scope.name] += 1
@@ -210,7 +210,7 @@ def _places(scopes: Iterable[Scope]) -> Iterator[_Place]:
 
 
 def _face(scope: Scope, *, has_inner: bool) -> tuple[object, ...]:
-    """Return what evaluating other scopes may ask of this one."""
+    """Return everything that evaluating other scopes may ask of this one."""
     return (
         scope.kind, tuple([(each.name, each.kind) for each in scope.parameters]), scope.returns is None,
         scope.is_async, scope.is_generator, scope.is_stub, _only_raises(scope),
@@ -249,7 +249,7 @@ def _unit(scope: Scope, module: Module, parent: Unit | None, *, has_inner: bool)
 
 
 def _rest(unit: Unit) -> None:
-    """Make a unit what it was before its first evaluation, but for what was recorded."""
+    """Reset a unit to its state before the first evaluation, but keep what was recorded."""
     unit.scope = _without_code(unit.scope)
     unit.owner, unit.runs, unit.written, unit.edges, unit.missed = None, 0, (), _NO_EDGES, _NO_CALLS
     unit.binding = unit.bound_as
@@ -266,7 +266,7 @@ def _rest(unit: Unit) -> None:
 
 
 def _without_code(scope: Scope) -> Scope:
-    """Return what other scopes may ask of one; a new one, so that the memory around it becomes free."""
+    """Return a new scope with only what other scopes may ask of it, so that the code's memory is freed."""
     return Scope(
         scope.name, scope.kind, scope.line, scope.parent,
         returns=None if scope.returns is None else _SOMETHING,
@@ -290,7 +290,7 @@ def _clear(cells: Iterable[Cell], *, is_passed: bool = False) -> None:
 
 
 def _binding(name: str, decorators: tuple[Expr, ...]) -> str:
-    """Tell how a class binds a function, by its name and its decorators' last names."""
+    """Return how a class binds a function, by its name and the last names of its decorators."""
     for each in decorators:
         last = last_name(each)
         if last in {"staticmethod", "classmethod"}:

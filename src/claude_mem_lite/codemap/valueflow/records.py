@@ -1,11 +1,10 @@
-"""Record evaluations, so that one whose inputs are what they were need not be repeated.
+"""Record evaluations, so that one with unchanged inputs need not be repeated.
 
-What the solver finds depends on the order of its evaluations: on the values that were there when a scope was
-evaluated, and on how often that was. So when a file has changed, all is played again from the beginning. But
-where a record fits, what it says was left takes the place of an evaluation. It fits when all cells that were
-read have the values of then, and classes and modules are, as far as they were asked, what they were then.
-`Structure` knows that: it has the changes of classes and the new attributes in their order, of this time and
-of the last.
+The solver's results depend on the order of its evaluations: on the values present when a scope was evaluated,
+and on how often that happened. So after a change of a file, everything is replayed from the beginning. Where
+a record fits, its results replace an evaluation. It fits when all cells that were read have the same values
+as then, and classes and modules have not changed in anything that was looked up. `Structure` knows that: it
+holds the changes of classes and the new attributes in order, those of this run and those of the last one.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _MOST_DIFFERENCES = 100  # after more, comparing costs more than evaluating
 
 
 class Change(NamedTuple):
-    """The `number`th change of what is known of a class or scope."""
+    """Change number `number` of an attribute of a class or scope."""
 
     target: Class | Unit
     name: str
@@ -44,32 +43,32 @@ class Change(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """The readers of a cell were queued; `is_own`: the evaluation had read it itself."""
+    """The readers of a cell were queued; `is_own`: the evaluation itself had read it."""
 
     cell: Cell
     is_own: bool
 
 
 class Found(NamedTuple):
-    """What the body of a class calls."""
+    """The calls in the body of a class."""
 
     unit: Unit
     edges: dict[str, Evidence]
     missed: list[MissedCall]
 
     def apply(self) -> None:
-        """Leave it with the class's scope."""
+        """Store the calls in the class's scope."""
         self.unit.edges, self.unit.missed = self.edges, self.missed
 
 
-# A cell was made in a class or module, a unit became a class.
+# A Cell was made in a class or module; a Unit became a class.
 Effect = Union[Cell, Unit, Change, Notice, Found]  # noqa: UP007
-Event = Union[Cell, Change, Cells]  # noqa: UP007 - Cells: the names that a module exports are others
+Event = Union[Cell, Change, Cells]  # noqa: UP007 - Cells: a module exports other names than before
 
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """An evaluation: after how many events it began, what it read, and what it left."""
+    """An evaluation: the number of events before it, what it read, and its results."""
 
     position: int
     cells: tuple[Cell, ...]
@@ -83,13 +82,13 @@ class Record:
     missed: list[MissedCall]
 
     def share(self, last: Record) -> None:
-        """Hold what is the same in the last record of the scope but once."""
+        """Share equal parts with the last record of the scope, to save memory."""
         for name in _SHARED:
             if getattr(self, name) == (known := getattr(last, name)):
                 setattr(self, name, known)
 
     def apply(self, unit: Unit, before: Record | None, structure: Structure, worklist: Worklist) -> None:
-        """Do what the evaluation did, but for its writes; `before` is the record of the one before it."""
+        """Replay the evaluation except for its writes; `before` is the record of the unit's previous one."""
         structure.effects = []
         for effect in self.effects:
             if type(effect) is Cell:
@@ -114,9 +113,9 @@ class Record:
 
 
 class Structure:
-    """What was made of classes and modules so far, beside what it was at the same time the last time.
+    """The events of classes and modules in this run so far, compared with the same point of the last run.
 
-    `effects` are those of the evaluation at work, `records` are of this time.
+    `effects` are those of the current evaluation, `records` those of this run.
     """
 
     def __init__(self, *, is_recorded: bool) -> None:
@@ -131,16 +130,16 @@ class Structure:
         self._numbers: Counter[tuple[object, str]] = Counter()
 
     def rest(self) -> None:
-        """Keep the records for the next time."""
+        """Keep the records for the next run."""
         self._recorded = {unit: tuple(found) for unit, found in self.records.items()}
         self.records.clear()
 
     def restart(
         self, different: Iterable[Event], newcomers: Iterable[Unit], changed: Iterable[Module]
     ) -> None:
-        """Begin again, without the records of the modules that changed.
+        """Start a new run, without the records of the modules that changed.
 
-        `different` are events of before the first evaluation, `newcomers` units that are on one side only.
+        `different` are events from before the first evaluation, `newcomers` units that only one run has.
         """
         for module in changed:
             for unit in module.units:
@@ -150,16 +149,16 @@ class Structure:
         self._numbers.clear()
 
     def add(self, event: Cell | Change) -> None:
-        """Note an event of the evaluation at work."""
+        """Record an event of the current evaluation."""
         self.effects.append(event)
         self.events.append(event)
         if self._at < len(self._before) and self._before[self._at] == event:
-            self._at += 1  # it was there then, and is there now
+            self._at += 1  # both runs have it
         elif self._before:
             self._differences.turn(event)
 
     def change(self, target: Class | Unit, name: str, value: object) -> bool:
-        """Set an attribute of a class or unit, and tell whether it is another than before."""
+        """Set an attribute of a class or unit, and return whether it differs from before."""
         if name == "bases":
             if not target.set_bases(value):  # type: ignore[union-attr, arg-type]
                 return False
@@ -172,7 +171,7 @@ class Structure:
         return True
 
     def fitting(self, unit: Unit) -> Record | None:
-        """Return a record that says what evaluating a unit would do now, None where there is none."""
+        """Return a record of what evaluating a unit would do now, None where there is none."""
         recorded = self._recorded.get(unit)
         if recorded is None:
             return None
@@ -193,23 +192,23 @@ class Structure:
 
 
 class Differences:
-    """The events that are on one side only, and what an evaluation must have asked for to be concerned."""
+    """The events that only one run has, and the look-ups of an evaluation that they concern."""
 
     def __init__(self, events: Iterable[Event], newcomers: Iterable[Unit]) -> None:
         self._events = set(events)
         self._newcomers = set(newcomers)
-        self._is_known = False  # what follows
+        self._is_known = False  # whether the fields below are up to date
         self._concern_all = False
         self._asked: set[object] = set()
         self._cells: set[Cell] = set()
 
     def turn(self, event: Event) -> None:
-        """Take an event in that has come to one side, or out that has now come to the other."""
+        """Add an event that one run has, or remove it once the other run has it, too."""
         self._events ^= {event}
         self._is_known = False
 
     def concern(self, unit: Unit, record: Record) -> bool:
-        """Tell whether they may make a difference to an evaluation."""
+        """Tell whether the differences may change an evaluation."""
         if not self._is_known:
             self._learn()
         return (
@@ -237,4 +236,4 @@ class Differences:
             else:
                 self._asked.add(event)
         if not self._events:
-            self._events = set()  # one that was large stays slow
+            self._events = set()  # a set that was large stays slow

@@ -1,4 +1,4 @@
-"""Keep the scopes that are found while a file is lowered, and tell which of its functions count."""
+"""Keep the scopes found while a file is lowered, and recognise replaced functions and stubs."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -7,13 +7,13 @@ from typing import Any
 
 from claude_mem_lite.codemap.valueflow.terms import Block, Scope
 
-_NO_NAMES = frozenset[str]()  # one for all: Python makes each empty set anew
+_NO_NAMES = frozenset[str]()  # shared, because Python makes each empty set anew
 _FUNCTIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef})
 
 
 @dataclass(slots=True)
 class OpenScope:
-    """A scope that is being lowered: its index, its qualified name, and what has been found of it."""
+    """A scope while it is lowered: its index, its qualified name, and what was found in it."""
 
     index: int = -1
     name: str = ""
@@ -23,25 +23,25 @@ class OpenScope:
 
 
 class ScopeLowering:
-    """Keeps the `scopes` of one file by index, None for one that is not finished; `open` is the innermost."""
+    """Keeps the `scopes` of one file by index, None for an unfinished one; `open` is the innermost."""
 
     def __init__(self) -> None:
         self.scopes: list[Scope | None] = []
         self.open = OpenScope()
 
     def bind(self, *names: str) -> None:
-        """Note names that the open scope binds."""
+        """Record names that the open scope binds."""
         self.open.bound.update(names)
 
     def reserve(self) -> int:
-        """Return the index of the next scope; lambdas among its defaults and decorators come after it."""
+        """Return the index of the next scope; lambdas in its defaults and decorators come after it."""
         self.scopes.append(None)
         return len(self.scopes) - 1
 
     def scope(
         self, index: int, name: str, kind: str, node: Any, body: Callable[[], Block], **settings: Any
     ) -> None:
-        """Lower a scope inside the open one, its statements by `body`."""
+        """Lower a scope inside the open one; `body` lowers its statements."""
         outside = self.open
         inside = self.open = OpenScope(index, f"{outside.name}.{name}" if outside.name else name)
         inside.bound.update([each.name for each in settings.get("parameters", ())])
@@ -55,7 +55,7 @@ class ScopeLowering:
 
 
 def replaced(nodes: Sequence[ast.stmt]) -> set[ast.stmt]:
-    """Return the functions that a later one of the same name replaces: undecorated ones and overloads."""
+    """Return the undecorated functions and overloads that a later undecorated one of their name replaces."""
     functions: list[Any] = [each for each in nodes if type(each) in _FUNCTIONS]
     last: dict[str, ast.stmt] = {}
     found: set[ast.stmt] = set()
@@ -70,7 +70,7 @@ def replaced(nodes: Sequence[ast.stmt]) -> set[ast.stmt]:
 
 
 def is_stub(node: ast.stmt) -> bool:
-    """Tell whether a statement only says that a subclass is to do it."""
+    """Tell whether a statement does nothing, or only raises NotImplementedError."""
     if isinstance(node, ast.Raise):
         raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"

@@ -8,11 +8,11 @@ from claude_mem_lite.codemap.valueflow.value_sets import is_telling, union
 from claude_mem_lite.codemap.valueflow.values import Cell, Unit, Value, Values
 from claude_mem_lite.codemap.valueflow.worklist import Worklist
 
-_ENOUGH = 2  # values of the project in a cell: those that come later seldom lead to calls that are made
+_ENOUGH = 2  # values of the project in a cell; later ones seldom lead to calls that really happen
 
 
 def solve(modules: Modules) -> None:
-    """Leave with each unit of a project its edges, and the calls that nothing was found for."""
+    """Store in each unit of a project its edges, and the calls without a known callee."""
     worklist = Worklist()
     fit: dict[int, Value] = {}
     for module in modules.in_import_order():
@@ -27,7 +27,7 @@ def solve(modules: Modules) -> None:
 
 
 def _repeat(unit: Unit, structure: Structure, worklist: Worklist) -> bool:
-    """Do what an evaluation would do by a record of one; tell whether there is one that fits."""
+    """Replay a record that fits in place of an evaluation; return whether there is one."""
     record = structure.fitting(unit)
     if record is None:
         return False
@@ -65,7 +65,7 @@ def _evaluate(unit: Unit, modules: Modules, worklist: Worklist, fit: dict[int, V
 
 
 def _publish(unit: Unit, written: tuple[Cell, ...], contents: tuple[Values, ...], worklist: Worklist) -> None:
-    """Put what an evaluation wrote in the place of what it wrote before."""
+    """Replace what a unit wrote to cells before by what it writes now, and queue affected readers."""
     if unit.written is not written:
         still = set(written)
         if gone := [cell for cell in unit.written if cell not in still]:
@@ -89,8 +89,8 @@ def _publish(unit: Unit, written: tuple[Cell, ...], contents: tuple[Values, ...]
 
 
 def _is_news(cell: Cell, before: Values) -> bool:
-    """Tell whether readers may call something else now that a cell holds other values than before."""
+    """Tell whether a cell's new values may change what its readers call."""
     if not before and cell.home is not None:
-        return True  # nothing is looked for elsewhere any more
+        return True  # an empty cell made readers look elsewhere
     known = sum(map(is_telling, before))
     return known < _ENOUGH and any(is_telling(each) and each not in before for each in cell.values)

@@ -1,6 +1,6 @@
-"""Evaluate a scope statement by statement: what each name is where, over branches and loops.
+"""Evaluate a scope statement by statement, tracking the values of names over branches and loops.
 
-Annotations too: instances of the project's classes, and containers of them.
+Annotations are evaluated, too: to instances of the project's classes, and containers of them.
 """
 
 from collections.abc import Callable
@@ -56,11 +56,11 @@ from claude_mem_lite.codemap.valueflow.values import (
     Values,
 )
 
-Alternative = tuple[Callable[[], object] | None, Block]  # what comes before a block, and the block
+Alternative = tuple[Callable[[], object] | None, Block]  # what to do before a block, and the block
 
 
 def evaluate_scope(frame: Frame) -> None:
-    """Evaluate a frame's scope; what was found is left in its `writes`, `edges` and `missed`."""
+    """Evaluate a frame's scope; the results are in its `writes`, `edges` and `missed`."""
     unit = frame.unit
     for parameter in unit.scope.parameters:
         frame.names[parameter.name] = _parameter(frame, parameter)
@@ -81,7 +81,7 @@ def evaluate_scope(frame: Frame) -> None:
 
 
 def _parameter(frame: Frame, parameter: Parameter) -> Values:
-    """Return what a parameter may be: what it declares, else what it was given."""
+    """Return the values of a parameter: what it declares, else what it was given."""
     unit = frame.unit
     if unit.owner is not None and parameter.name == frame.self_name:
         is_class = unit.binding == "class" or unit.is_new
@@ -99,12 +99,12 @@ def _parameter(frame: Frame, parameter: Parameter) -> Values:
 
 
 def _is_known(values: Values) -> bool:
-    """Tell whether an annotation names a class of the project."""
+    """Tell whether any of an annotation's values is of the project."""
     return not all(isinstance(value, External) for value in values)
 
 
 def run_block(frame: Frame, block: Block) -> bool:
-    """Run statements; tell whether control does not come out at their end."""
+    """Run statements; return whether control never reaches their end."""
     for statement in block:
         frame.is_weak = False
         if _HANDLERS[type(statement)](frame, statement):
@@ -113,7 +113,7 @@ def run_block(frame: Frame, block: Block) -> bool:
 
 
 def _run_branches(frame: Frame, alternatives: list[Alternative]) -> bool:
-    """Run alternatives, each after its preparation, and join what they leave."""
+    """Run alternatives, each after its preparation, and join their names; return as `run_block`."""
     before = frame.names
     left: list[dict[str, Values]] = []
     for prepare, block in alternatives:
@@ -136,14 +136,14 @@ def _run_branches(frame: Frame, alternatives: list[Alternative]) -> bool:
 
 
 def _run_loop(frame: Frame, loop: terms.For | terms.While, before: dict[str, Values]) -> None:
-    """Run the blocks of a loop; the first may not run, or run again, so names stay what they were, too."""
+    """Run the blocks of a loop; since the body may not run, names keep their earlier values, too."""
     run_block(frame, loop.body)
     for name, values in before.items():
         frame.names[name] = join(values, frame.names.get(name, ()))
     run_block(frame, loop.orelse)
 
 
-# handlers: each tells whether control ends at its statement
+# Each handler returns whether control ends at its statement.
 
 
 def _evaluate(frame: Frame, statement: terms.Evaluate) -> None:
@@ -271,7 +271,7 @@ def _with(frame: Frame, statement: terms.With) -> bool:
         for value in values:
             if isinstance(value, Manager):
                 found = join(found, value.entered)
-            elif isinstance(value, External):  # most give themselves
+            elif isinstance(value, External):  # most return themselves
                 found = join(found, (value,))
             elif isinstance(value, Instance):
                 given = call_special(frame, (value,), enter, line, among=values)
@@ -316,7 +316,7 @@ _HANDLERS: dict[type, Callable[[Frame, Any], bool | None]] = {
 
 
 def declared(frame: Frame, node: Expr) -> Values:
-    """Return what an annotation says."""
+    """Return the values that an annotation declares."""
     if node is None:
         return ()
     if type(node) is Either:

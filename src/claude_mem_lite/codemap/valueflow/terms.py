@@ -1,11 +1,11 @@
 """Define the terms that the solver evaluates, a file's scopes and their statements, and pack them as bytes.
 
-`expression_terms` are those of expressions; `lowering` makes both of a syntax tree. They hold what the solver
-needs of it and nothing that changes with other files, so that a changed file is lowered again and no other.
-Nobody changes a term once it is made; frozen classes would say so, and take twice as long to make.
+`expression_terms` has the terms of expressions; `lowering` makes both from a syntax tree. They hold what the
+solver needs of it and nothing that depends on other files, so that only a changed file is lowered again.
+A term is never changed once it is made; frozen classes would enforce that, but take twice as long to make.
 
 Reading packed scopes back costs less than parsing the file again. Terms are written one after another, outer
-ones first, each as its class and its length: nothing there is recursive, however deep they are nested.
+ones first, each as its class and its length: this needs no recursion, however deep they are nested.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class ImportFrom:
 
 @dataclass(slots=True)
 class Delete:
-    """`del`; `items` are what items are deleted from, each with its line."""
+    """`del`; `items` are the objects that items are deleted from, each with its line."""
 
     items: tuple[tuple[Expr, int], ...]
 
@@ -210,9 +210,6 @@ Statement = Union[  # noqa: UP007
 Block = tuple[Statement, ...]
 
 
-# Scopes
-
-
 @dataclass(slots=True)
 class Parameter:
     """One parameter; `kind` is "" for a plain one, "k" keyword only, "*" or "**"."""
@@ -228,8 +225,8 @@ class Scope:
     """A module, class, function or lambda.
 
     `name` is qualified within its file, `parent` an index into the file's scopes (module: -1). `bound` are
-    the names that it binds, `outer` those it declares `global` or `nonlocal`. `is_stub`: the body only says
-    that a subclass is to do it.
+    the names that it binds, `outer` those it declares `global` or `nonlocal`. `is_stub`: the body does
+    nothing, or only raises NotImplementedError.
     """
 
     name: str
@@ -250,7 +247,7 @@ class Scope:
 
 
 def import_statements(block: Block) -> Iterator[Import | ImportFrom]:
-    """Yield the imports among statements and in their branches, but for `except`, which seldom runs."""
+    """Yield the imports among statements and in their branches, except `except`, which seldom runs."""
     for statement in block:
         if type(statement) is Import or type(statement) is ImportFrom:
             yield statement
@@ -264,18 +261,18 @@ _TERMS: list[Any] = [
     each for each in (*vars(expression_terms).values(), *globals().values()) if dataclasses.is_dataclass(each)
 ]
 _FIELDS = [tuple(field.name for field in dataclasses.fields(each)) for each in _TERMS]
-_TUPLE = -1  # in the place of a term's number
-# marshal's format is its Python's. What another version wrote, of Python or of the terms, is made again.
+_TUPLE = -1  # marks a tuple in place of a term's number
+# marshal's format depends on the Python version. Data of other versions of Python or the terms is made again.
 FORMAT = ("terms", zlib.crc32(repr((_TERMS, _FIELDS)).encode()), sys.version_info[:2])
 
 
 def pack(scopes: tuple[Scope, ...], shown: Callable[[Collection[str]], Mapping[str, str]]) -> bytes:
     """Return the scopes as bytes, about 20 kB per thousand lines.
 
-    `shown` is given all texts in them, and returns others for those that may not be stored as they are.
+    `shown` takes all texts in them and returns replacements for those that may not be stored as they are.
     """
     numbers = {each: number for number, each in enumerate(_TERMS)}
-    heads: dict[tuple[int, int], tuple[int, int]] = {}  # marshal writes one object once
+    heads: dict[tuple[int, int], tuple[int, int]] = {}  # shared: marshal writes an object only once
     written: list[Any] = []
     waiting: list[Any] = [scopes]
     while waiting:
@@ -296,7 +293,7 @@ def pack(scopes: tuple[Scope, ...], shown: Callable[[Collection[str]], Mapping[s
 
 
 def unpack(data: bytes) -> tuple[Scope, ...] | None:
-    """Return the scopes again, or None where another version wrote them or they are damaged."""
+    """Return packed scopes; None where another version wrote them or they are damaged."""
     try:
         version, written = marshal.loads(zlib.decompress(data))  # noqa: S302  (our own file; runs nothing)
         return _read(written) if version == FORMAT else None
@@ -305,7 +302,7 @@ def unpack(data: bytes) -> tuple[Scope, ...] | None:
 
 
 def _read(written: list[Any]) -> tuple[Scope, ...]:
-    """Build terms from their parts, which come last part first."""
+    """Build terms from `written`, reading it from the end, so that parts come before their term."""
     made: list[Any] = []
     while written:
         value = written.pop()

@@ -20,15 +20,15 @@ from claude_mem_lite.codemap.valueflow.values import (
     Values,
 )
 
-_MOST = 24  # more candidates than this say nothing
+_MOST = 24  # with more candidates, a set tells nothing
 _MOST_KEYS = 200
 _DEEPEST = 3  # lists of lists of lists
 _CONTAINERS = frozenset({ListObject, TupleObject, DictObject, Partial, Awaitable, Manager})
-_LIMITED = _CONTAINERS | {Key, TextStart}  # what a cell may not hold, or not always
+_LIMITED = _CONTAINERS | {Key, TextStart}  # kinds that a cell may not hold, or not always
 
 
 def join(first: Values, second: Values) -> Values:
-    """Return the union, the first one's order kept."""
+    """Return the union of two sets, at most `_MOST` values, in the order of the first."""
     if not second or first is second:
         return first
     if not first:
@@ -37,13 +37,13 @@ def join(first: Values, second: Values) -> Values:
         return first if len(first) >= _MOST or second[0] in first else first + second
     if len(first) == _MOST or first == second:
         return first
-    held = set(map(id, first))  # comparing values that differ goes deep, and most are the same objects
+    held = set(map(id, first))  # comparing different values goes deep, and most are the same objects
     added = tuple([value for value in second if id(value) not in held and value not in first])
     return (first + added)[:_MOST] if added else first
 
 
 def union(many: Iterable[Values]) -> Values:
-    """Return the union of all."""
+    """Return the union of several sets."""
     found: Values = ()
     for values in many:
         found = join(found, values)
@@ -61,7 +61,7 @@ def instances_of(values: Values) -> Values:
 
 
 def key_of(values: Values) -> object:
-    """Return the constant that values are, None where they are no single one."""
+    """Return the constant that is the only value, None for anything else."""
     return values[0].value if len(values) == 1 and isinstance(values[0], Key) else None
 
 
@@ -73,7 +73,7 @@ def shallow(values: Values, depth: int) -> Values:
 
 
 def storable(values: Values, fit: dict[int, Value]) -> Values:
-    """Return what a cell may hold: no constants and nothing too deep; `fit` are containers found fit."""
+    """Return what a cell may hold: no constants, nothing too deep; `fit` caches containers that may stay."""
     for value in values:
         if type(value) in _LIMITED and id(value) not in fit:
             break
@@ -90,7 +90,7 @@ def storable(values: Values, fit: dict[int, Value]) -> Values:
 
 
 def _fit(values: Values, depth: int) -> bool:
-    """Tell whether no container stands `depth` deep; a loop, as most calls find none at all."""
+    """Tell whether no container is nested `depth` deep; a loop, as most calls find no container at all."""
     for value in values:
         if type(value) not in _CONTAINERS:
             continue
@@ -114,29 +114,29 @@ def _held(value: Value) -> Iterable[Values]:
 
 
 def is_telling(value: Value) -> bool:
-    """Tell whether something of the project is in a value, so that a call may lead to it."""
+    """Tell whether a value holds anything but external values, so that a call may lead to it."""
     if type(value) in _CONTAINERS:
         return any(is_telling(each) for values in _held(value) for each in values)
     return type(value) is not External
 
 
 def sequence(values: Values) -> Values:
-    """Return a list, set or iterator of what `values` holds."""
+    """Return a list, set or iterator of `values`."""
     return (ListObject(values),)
 
 
 def mapping(pairs: dict[object, Values], others: Values) -> Values:
-    """Return a dict; `pairs` are its constant keys, too many of which are a table of data."""
+    """Return a dict; its constant keys, `pairs`, are dropped if they are so many as in a table of data."""
     return (DictObject(tuple(pairs.items()) if len(pairs) <= _MOST_KEYS else (), others),)
 
 
 def pairs_of(values: Values) -> Values:
-    """Return tuples of an unknown first part and of values: what `items()` and `enumerate` give."""
+    """Return tuples of an unknown first part and of `values`, as `items()` and `enumerate` give."""
     return (TupleObject(((), values)),)
 
 
 def items(values: Values) -> Values:
-    """Return what iterating over containers gives; nothing for other values."""
+    """Return the values that iterating over lists and tuples gives; nothing for other values."""
     found: Values = ()
     for value in values:
         if isinstance(value, ListObject):
@@ -147,7 +147,7 @@ def items(values: Values) -> Values:
 
 
 def flat(values: Values) -> Values:
-    """Return the values, and of tuples what they hold: `isinstance` and `except` take either."""
+    """Return values with tuples replaced by their items: `isinstance` and `except` take either."""
     return union([items((value,)) if isinstance(value, TupleObject) else (value,) for value in values])
 
 
@@ -161,7 +161,7 @@ def content(values: Values) -> Values:
 
 
 def at(values: Values, key: object) -> Values:
-    """Return what containers hold at a constant key or place (None: at some key)."""
+    """Return what containers hold at a constant key or place (None: at any key)."""
     found: Values = ()
     for value in values:
         if isinstance(value, ListObject):

@@ -1,7 +1,7 @@
 """Define what a name may stand for: abstract values, and the cells, scopes, modules and classes behind them.
 
-A set of values is a tuple without repeats; the empty one means "unknown". Values are compared as tuples: by
-what they hold and not by their classes. So each ends with a `kind` of its own.
+A set of values is a tuple without repeats; the empty one means "unknown". Values compare as tuples, by their
+content and not by their class, so each ends with a `kind` of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Function(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A function bound to a receiver; `is_override`: it may run in the place of another."""
+    """A function bound to a receiver; `is_override`: it may run in place of another method."""
 
     unit: Unit
     receiver: Instance | ClassObject
@@ -56,7 +56,7 @@ class Property(NamedTuple):
 
 
 class Descriptor(NamedTuple):
-    """An instance of a class of the project with `__get__`, around the functions that it was made for."""
+    """An instance of a class of the project with `__get__`, around the functions that it was given."""
 
     instance: Instance
     functions: Values
@@ -117,14 +117,14 @@ class Partial(NamedTuple):
 
 
 class Awaitable(NamedTuple):
-    """A coroutine or future that gives `result`."""
+    """A coroutine or future; awaiting it gives `result`."""
 
     result: Values
     kind: str = "awaitable"
 
 
 class Manager(NamedTuple):
-    """A context manager made of a generator: `with` gives `entered`."""
+    """A context manager made from a generator; `with` gives `entered`."""
 
     entered: Values
     kind: str = "manager"
@@ -152,7 +152,7 @@ class TextStart(NamedTuple):
     kind: str = "start"
 
 
-Container = Union[ListObject, TupleObject, DictObject]  # noqa: UP007 - evaluated before Values is there
+Container = Union[ListObject, TupleObject, DictObject]  # noqa: UP007 - evaluated before Values exists
 Value = Union[  # noqa: UP007
     Instance, ClassObject, Function, Method, Property, Descriptor, ModuleObject, External, ListObject,
     TupleObject, DictObject, Super, Partial, Awaitable, Manager, ContainerMethod, Key, TextStart,
@@ -164,9 +164,9 @@ Values = tuple[Value, ...]
 class Cell:
     """The values of one name, attribute or result.
 
-    `writer` is the scope that wrote them; of several, `parts` are the values of each. `readers` are evaluated
-    again, in their order, when the values change. `is_passed` says that some came through an argument, which
-    is weaker evidence than an assignment. Attributes and globals are in `home` under `key`.
+    `writer` is the scope that wrote them; with several, `parts` has the values of each. `readers` are
+    evaluated again, in order, when the values change. `is_passed` says that some came through an argument,
+    which is weaker evidence than an assignment. Attributes and globals are in `home` under `key`.
     """
 
     values: Values = ()
@@ -178,24 +178,24 @@ class Cell:
     key: str = ""
 
     def add_reader(self, unit: Unit) -> None:
-        """Have a scope evaluated again when the values change."""
+        """Register a scope to be evaluated again when the values change."""
         if self.readers is None:
             self.readers = {}
         self.readers[unit] = None
 
 
 class Cells(dict[str, Cell]):
-    """Cells by name; one that is asked for and missing is made, and `noted`.
+    """Cells by name; a missing one is made on access and reported to `noted`.
 
-    `before` are those of the last time, which take their places again.
+    `before` are the cells of the last run, which are used again.
     """
 
     __slots__ = ("before", "is_by_name", "noted")
-    __eq__ = object.__eq__  # one is never another, whatever they hold
+    __eq__ = object.__eq__  # compared by identity, whatever they hold
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __init__(self, noted: Callable[[Cell], None], *, is_by_name: bool = True) -> None:
-        """Take what is told of each new cell; `is_by_name`: whether it is there is asked by its name."""
+        """Take the callback for new cells; `is_by_name`: scopes look up single cells by their name."""
         super().__init__()
         self.before: dict[str, Cell] | None = None
         self.is_by_name = is_by_name
@@ -207,7 +207,7 @@ class Cells(dict[str, Cell]):
         return cell
 
     def place(self, name: str) -> Cell:
-        """Make a cell, or take that of the last time, without a word."""
+        """Make a cell, or use that of the last run again, without reporting it."""
         cell = self.before.pop(name, None) if self.before else None
         if cell is None:
             cell = Cell(home=self, key=name)
@@ -216,7 +216,7 @@ class Cells(dict[str, Cell]):
 
 
 class Evidence(NamedTuple):
-    """What an edge rests on: its level's rank (0: the surest), and the call's line, form and resolution."""
+    """The evidence for an edge: its level's rank (0: strongest), and the call's line, form and resolution."""
 
     rank: int
     line: int
@@ -227,7 +227,7 @@ class Evidence(NamedTuple):
 class MissedCall(NamedTuple):
     """A call whose callee is unknown; `receiver` is the last name before the dot, None without a dot.
 
-    `is_outside`: the receiver comes from outside the project, which may still hand back what is its own.
+    `is_outside`: the receiver comes from outside the project, but may still be an object of the project.
     """
 
     line: int
@@ -240,11 +240,11 @@ class MissedCall(NamedTuple):
 class Unit:
     """A scope in its place in the project, and what is known of it.
 
-    `caller` names it in edges; `binding` is how a class binds it: "", "static", "class", "property" or
-    "context", `bound_as` what its own text says of that. Of its `parameters`, `plain` take arguments by
+    `caller` names it in edges. `binding` is how a class binds it: "", "static", "class", "property" or
+    "context"; `bound_as` is the binding by its own source. Of its `parameters`, `plain` take arguments by
     place, `rest` is `*` and `others` is `**`. `cells` are its variables that inner functions read. `edges`
-    are by the callee's name. `only_raises`: its body does nothing else. `made` is the class that it is the
-    scope of. `face` is what evaluating other scopes may ask of it, `asked` what it has looked for in others.
+    are by the callee's name. `only_raises`: its body does nothing else. `made` is the class whose scope it
+    is. `face` is what evaluating other scopes may ask of it, `asked` what it looked up in others.
     """
 
     scope: Scope
@@ -281,7 +281,7 @@ class Unit:
 
     @property
     def is_new(self) -> bool:
-        """Tell whether it is a `__new__`, which is given the class though nothing decorates it."""
+        """Tell whether it is a `__new__`, which receives the class without any decorator."""
         return self.scope.name.endswith(".__new__")
 
     @property
@@ -314,9 +314,9 @@ class Module:
 class Class:
     """A class of the project; `attributes` are bound in its body, `fields` assigned to its instances.
 
-    `bases` are the project's own; `is_open`: an external one may add more. `is_record`: a dataclass.
-    `is_property`: it inherits from an external property. `got` are the functions that its `__get__` calls
-    among those that its instances hold: reading such a descriptor runs what it was made for.
+    `bases` are the project's own; `is_open`: an external one may add attributes. `is_record`: a dataclass.
+    `is_property`: it inherits from an external property. `got` are the functions held by its instances that
+    its `__get__` calls: reading such a descriptor runs the function that it was given.
     """
 
     name: str
@@ -340,12 +340,12 @@ class Class:
     def mro(self) -> tuple[Class, ...]:
         """Return the method resolution order, `self` first; external bases are left out."""
         if self.order is None:
-            self.order = (self,)  # a class that is among its own bases
+            self.order = (self,)  # in case the class is among its own bases
             self.order = (self, *_merge([list(base.mro) for base in self.bases] + [list(self.bases)]))
         return self.order
 
     def set_bases(self, bases: Sequence[Class]) -> bool:
-        """Set the bases and tell whether they are others than before."""
+        """Set the bases and return whether they differ from before."""
         new = tuple(dict.fromkeys(base for base in bases if base is not self and self not in base.mro))
         if new == self.bases:
             return False
@@ -363,7 +363,7 @@ class Class:
 
     @property
     def below(self) -> tuple[Class, ...]:
-        """Return the subclasses, subclasses of subclasses too, as far as they are not too many."""
+        """Return the direct and indirect subclasses, nearest first, up to about `_MOST_SUBCLASSES`."""
         if self.descendants is None:
             found: dict[Class, None] = {}
             waiting = list(self.subclasses)
@@ -382,7 +382,7 @@ class Class:
 
 
 def _merge(sequences: list[list[Class]]) -> list[Class]:
-    """Merge by C3; where an order is impossible, what is left comes as it is.
+    """Merge by C3; where no order is possible, the rest follows as it is.
 
     Source: https://docs.python.org/3/howto/mro.html
     """

@@ -1,4 +1,4 @@
-"""Queue the units that are to be evaluated, each no more often than is worth it."""
+"""Queue the units to be evaluated, each a limited number of times."""
 
 from collections import deque
 
@@ -9,7 +9,7 @@ _MOST_RUNS_ASIDE = 2
 
 
 class Worklist:
-    """The units that wait: module bodies go first, so that functions find the names that they read."""
+    """The queued units; module bodies go first, so that functions find the names that they read."""
 
     def __init__(self) -> None:
         self._bodies: deque[Unit] = deque()
@@ -17,14 +17,14 @@ class Worklist:
         self._pending: set[Unit] = set()
 
     def add(self, unit: Unit) -> None:
-        """Have a unit evaluated (again), unless that was done often enough."""
+        """Queue a unit for evaluation, unless it ran often enough."""
         most = _MOST_RUNS_ASIDE if unit.module.is_aside else _MOST_RUNS
         if unit not in self._pending and unit.runs < most:
             self._pending.add(unit)
             (self._bodies if unit.scope.kind == "module" else self._others).append(unit)
 
     def add_readers(self, cell: Cell) -> None:
-        """Have all evaluated that depends on a cell."""
+        """Queue the readers of a cell."""
         for reader in cell.readers or ():
             self.add(reader)
 
