@@ -1,7 +1,7 @@
-"""Finds the failed commands that no later success has settled; what the error says does not count. Pure.
+"""Find the failed commands that no later success has settled, whatever their error says. Pure.
 
-A failure is settled by the same command that succeeds later, in its session or in another one. One that only
-looked at something from outside (curl, ping) is settled as soon as the work went on without it.
+A failure is settled when the same command succeeds later, in the same session or in another. A failed probe
+(curl, ping) is settled as soon as the work has gone on without it.
 """
 
 import os.path
@@ -18,35 +18,35 @@ from claude_mem_lite.text import one_line
 
 Key = tuple[str, str]
 
-# A session tells its failures as open until this many later sessions have not met them again.
+# From this many later sessions on, one that does not meet a failure again settles it.
 SESSIONS_OPEN = 5
-# A probe is settled once its own session has done so much without repeating it, or has committed.
+# A failed probe is settled after this many further observations in its session, or after a commit.
 _MOVED_ON = 10
 _ERROR_CHARS = 110
 
 _SUBCOMMANDS = frozenset({"git", "npm", "pnpm", "yarn", "cargo", "go", "docker", "uv", "poetry", "make"})
-# Programs that ask another machine or a service whether it is there.
+# Programs that check whether another machine or a service is reachable.
 _PROBES = frozenset({
     "curl", "dig", "host", "http", "https", "nc", "ncat", "netcat", "nslookup", "ping", "ping6", "telnet",
     "traceroute", "wget", "xh",
 })  # fmt: skip
-# With one of these, such a program sends something: it is no probe.
+# Options with which such a program sends data; the command is then not a probe.
 _SENDS = re.compile(r"--(?:data|form|upload|post|json)|(?:-X|--request=)?(?:POST|PUT|PATCH|DELETE)$")
 _SENDS_BY_CURL = re.compile(r"-[a-zA-Z]*[dFT]$|-d\S")
 _MERGES = (("gh", "pr", "merge"), ("glab", "mr", "merge"))
-# These end a command line with a status, and are not what failed.
+# These only set the exit status of a command line; the failure is in an earlier command.
 _ENDINGS = frozenset({"exit", "return", "false"})
 
-# What is in every repository, and how a command names a file, a text, a place or a script of its own.
+# Not worth repeating: version control, and (`_ONE_PLACE`) a command with a file, a text or a place in it.
 _VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}|\s-$")
-_BIN = re.compile(r"(?:[\w.-]+/)*bin/")  # where a project keeps programs
+_BIN = re.compile(r"(?:[\w.-]+/)*bin/")  # a folder in which a project keeps programs
 _RAN_CHARS = 60
-# Wrappers that say nothing of how a command has to be given; what a folder or a value of one place has. A
-# system's folders are no such: JAVA_HOME=/usr/lib/jvm/java-17.
+# Wrappers that are left out when a command is repeated. `_NOWHERE` matches a folder or a variable's value
+# that exists on one machine only; system folders do not count: JAVA_HOME=/usr/lib/jvm/java-17.
 _ASIDE = frozenset({"timeout", "time", "nice", "nohup", "command", "builtin", "exec", "stdbuf", "xargs"})
 _NOWHERE = re.compile(r"^[~/]|=(?:~|/(?!usr/|opt/|Library/|nix/))|[$'\"`*…\[]|\.\.")
-_GITS = ("fatal", "error", "CONFLICT", "hint", "!", "remote")  # how git begins its own errors
+_GITS = ("fatal", "error", "CONFLICT", "hint", "!", "remote")  # git's own errors begin with these
 
 _PROGRAM = re.compile(r"[\w.+-]+")
 _COMMAND = re.compile(r"`([^`]+)`")
@@ -57,11 +57,11 @@ _COMMITTED = ("Commit '", "Amend '", "Commit “", "Amend “")
 
 
 class Noted(Protocol):
-    """An observation as far as a summary needs it."""
+    """The fields of an observation that a summary needs."""
 
     @property
     def title(self) -> str:
-        """What was done, in a line."""
+        """What was done, in one line."""
 
     @property
     def summary(self) -> str:
@@ -69,11 +69,11 @@ class Noted(Protocol):
 
     @property
     def tool_name(self) -> str:
-        """The tool that was used, or the event that was no tool's."""
+        """The name of the tool; the name of the event where no tool was used."""
 
     @property
     def files_touched(self) -> Sequence[str]:
-        """Paths, relative to the project where they lie inside it."""
+        """Paths, relative to the project if they lie inside it."""
 
 
 NotedT = TypeVar("NotedT", bound=Noted)
@@ -81,7 +81,7 @@ NotedT = TypeVar("NotedT", bound=Noted)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What failed: what names the attempt, its error in a line, and whether it only looked."""
+    """A failed command: its key, its error in one line, and whether it was a probe."""
 
     key: Key
     error: str
@@ -89,7 +89,7 @@ class Failure:
 
 
 class Ran(NamedTuple):
-    """A command that worked: the folder in which it was given ("": the project's), variables, words."""
+    """A command that worked: its folder ("" for the project's), its variables and its words."""
 
     folder: str
     variables: str
@@ -101,12 +101,12 @@ class Ran(NamedTuple):
 
 
 def is_commit(observation: Noted) -> bool:
-    """Tell whether something was committed."""
+    """Tell whether the observation is a commit."""
     return observation.title.startswith(_COMMITTED)
 
 
 def has_merged(observation: Noted) -> bool:
-    """Tell whether a pull request was merged by a command."""
+    """Tell whether a command merged a pull request."""
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return False
     return any(step.words[:3] in _MERGES and "--auto" not in step.words for step in _steps(observation))
@@ -115,10 +115,10 @@ def has_merged(observation: Noted) -> bool:
 def open_failures(
     observations: Sequence[NotedT], later: Sequence[Sequence[Noted]] = ()
 ) -> list[tuple[NotedT, str]]:
-    """Return the commands that have not succeeded since, with their errors, in the order of time.
+    """Return the failed commands that have not succeeded since, with their errors, oldest first.
 
-    `observations` are a session's, in the order of time; `later` are those of each session after it. A look
-    that found nothing is no failure.
+    `observations` are those of one session, oldest first; `later` holds those of each session after it. A
+    read-only command that found nothing is not a failure.
     """
     found: dict[Key, tuple[NotedT, Failure, int]] = {}
     committed = -1
@@ -139,11 +139,11 @@ def open_failures(
 
 
 def failure(observation: Noted) -> Failure | None:
-    """Return what failed in an observation; None where nothing did, and for a look that found nothing."""
+    """Return the failure in an observation; None if nothing failed or a read-only command found nothing."""
     failed = _FAILED.search(observation.summary) if observation.tool_name == "Bash" else None
     if failed is None:
         return None
-    # What the title tells whole is not told again.
+    # The summary leaves out an error that the title already quotes in full.
     said = _TITLE_SAYS.search(observation.title)
     error = (failed["error"] or (said[1] if said else "")).rstrip(". ").strip(f"{OPEN}{CLOSE}")
     step = _blamed(_steps(observation), error)
@@ -151,7 +151,7 @@ def failure(observation: Noted) -> Failure | None:
         return None
     key = _key(step)
     name = " ".join(filter(None, key))
-    # curl begins its own errors with its name.
+    # curl's own errors begin with its name already.
     lead = "" if error.startswith(f"{step.program}: ") else f"{name}: "
     command = one_line(" ".join(step.words), 60).replace("`", "'")
     told = f"{lead}{quoted(error)}" if error else f"`{command}` ({failed['code']})"
@@ -159,16 +159,16 @@ def failure(observation: Noted) -> Failure | None:
 
 
 def succeeded(observation: Noted) -> Iterable[Key]:
-    """Return what names the commands that succeeded in an observation."""
+    """Return the keys of the commands that succeeded in an observation."""
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return ()
     return [_key(step) for step in _steps(observation)]
 
 
 def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
-    """Return the commands of an observation that worked: no looks, and nothing that is of one place.
+    """Return the commands of an observation that worked, without read-only ones, probes and one-off ones.
 
-    With `is_whole`, [] where something is of one place.
+    A one-off command is long, or names a file, a text or a place. With `is_whole`, return [] if there is one.
     """
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
@@ -181,7 +181,7 @@ def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
 
 
 def _ran(step: Command) -> Ran:
-    """Return a command as it has to be given, but for what is of one place in its folder and variables."""
+    """Return a command as it has to be run, without a folder or variables of one machine only."""
     words = step.outer if step.outer and step.outer[0] not in _ASIDE else step.words
     folder = "" if _NOWHERE.search(step.folder) else os.path.normpath(step.folder or ".").replace("./", "", 1)
     variables = [each for each in step.variables if not _NOWHERE.search(each)]
@@ -189,7 +189,7 @@ def _ran(step: Command) -> Ran:
 
 
 def succeeding(observations: Iterable[Noted]) -> set[Key]:
-    """Return what names the commands whose last attempt succeeded; in the order of time."""
+    """Return the keys of the commands whose last attempt succeeded; `observations` are oldest first."""
     good: set[Key] = set()
     for each in observations:
         failed = failure(each)
@@ -199,7 +199,7 @@ def succeeding(observations: Iterable[Noted]) -> set[Key]:
 
 
 def removed_files(observations: Iterable[Noted]) -> list[str]:
-    """Return the files that commands removed and nothing wrote again; in the order of time."""
+    """Return the files that commands removed and nothing wrote again; `observations` are oldest first."""
     gone: dict[str, None] = {}
     for each in observations:
         for path in each.files_touched:
@@ -213,7 +213,7 @@ def removed_files(observations: Iterable[Noted]) -> list[str]:
 
 
 def _is_settled(failed: Failure, later: Sequence[Sequence[Noted]]) -> bool:
-    """Tell whether later sessions have done what failed, or went on so long without it."""
+    """Tell whether a later session ran the command successfully, or a late enough one did without it."""
     for number, session in enumerate(later, 1):
         again = [each for row in session if (each := failure(row)) and each.key == failed.key]
         if not again and (failed.is_probe or number >= SESSIONS_OPEN):
@@ -229,9 +229,9 @@ def _steps(observation: Noted) -> tuple[Command, ...]:
 
 
 def _blamed(steps: Sequence[Command], error: str) -> Command | None:
-    """Return the step that failed: the last, or of "X || exit 1" and "X; exit 1" the X; None for a look.
+    """Return the step that failed, usually the last; None for a read-only command.
 
-    Of "git stash; X; git stash pop" it is X, unless git says so.
+    It is X in "X || exit 1", in "X; exit 1" and, unless git reports the error, in "git stash; X".
     """
     left = list(steps)
     others = [step for step in left if step.program not in _VERSIONING and not shell.is_lookup(step)]
@@ -245,14 +245,14 @@ def _blamed(steps: Sequence[Command], error: str) -> Command | None:
 
 
 def _key(step: Command) -> Key:
-    """Return what makes two commands one attempt: the program, and its subcommand or the host it asks."""
+    """Return the key that two attempts share: the program, and its subcommand or the host that it probes."""
     if is_probe(step):
         return step.program, _target(step)
     return step.program, step.operands[0] if step.program in _SUBCOMMANDS and step.operands else ""
 
 
 def is_probe(step: Command) -> bool:
-    """Tell whether a step only asks another machine or a service whether it is there."""
+    """Tell whether a step only checks whether another machine or a service is reachable."""
     if step.program not in _PROBES:
         return False
     is_curl = step.program == "curl"
@@ -260,7 +260,7 @@ def is_probe(step: Command) -> bool:
 
 
 def _target(step: Command) -> str:
-    """Return the host that a probe asks, with its port: the first operand that looks like one."""
+    """Return the host that a probe asks, with its port: a URL's, else the first operand like a host."""
     operands = list(step.operands)
     hosts = [
         word

@@ -1,7 +1,7 @@
-"""Claude Code's own memory of a project: where its notes lie, and what stands in them. Read, never written.
+"""Find and parse the notes that Claude Code itself keeps on a project. Reads them, never writes them.
 
-A note is Markdown below a head of `name: value` lines (name, description, type); MEMORY.md lists the notes,
-and the client loads its first lines at every start. All of it is untrusted text of a tolerant shape.
+A note is Markdown below a header of `name: value` lines (name, description, type). MEMORY.md lists the notes,
+and the client loads its first lines at every start. All of it is untrusted text with a loose format.
 """
 
 import os
@@ -14,7 +14,7 @@ from claude_mem_lite.storage import timeline
 from claude_mem_lite.text import clean, sentences
 
 INDEX = "MEMORY.md"
-INDEX_LINES = 200  # so many of them the client loads
+INDEX_LINES = 200  # the client loads this many
 FEEDBACK = "feedback"
 RULE_CHARS = 300
 
@@ -22,7 +22,7 @@ _MOST_BYTES = 256 << 10
 _MOST_NOTES = 500
 _HEAD = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^\s*(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
-# Where a rule ends and its reason begins.
+# The reason for a rule, from its label to the end of the note.
 _REASON = re.compile(
     r"^\s*(?:[-*]\s+)?\**(?:why|how to apply|reason)\b.*", re.IGNORECASE | re.MULTILINE | re.DOTALL
 )
@@ -31,7 +31,7 @@ _TITLE = re.compile(r"^\s*#{1,6}\s.*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note: its file's name, its kind ("" where it says none), and what it says without its head."""
+    """One note: its file name, its kind ("" for none), its description, and its text below the header."""
 
     file: str
     kind: str
@@ -40,7 +40,7 @@ class Note:
 
     @property
     def rule(self) -> str:
-        """What the note wants, without its reason, in at most 300 characters: whole sentences."""
+        """The note's rule without its reason: whole sentences, at most 300 characters."""
         told = ""
         body = _REASON.sub("", _TITLE.sub("", self.body))
         for sentence in sentences(body.strip() or self.description):
@@ -51,9 +51,9 @@ class Note:
 
 
 def folders(project_dir: str) -> list[str]:
-    """Return the folders in which the client may keep its notes on a project, without those that are none.
+    """Return the existing folders in which the client may keep its notes on a project; symlinks are left out.
 
-    Its folder of projects is that of the project's newest transcript, else the one of this environment.
+    Looks beside and in the folder of the project's newest transcript, then in this environment's own.
     """
     slug = re.sub(r"[^A-Za-z0-9]", "-", project_dir)
     transcript = os.path.dirname(timeline.transcript_path(project_dir))
@@ -65,7 +65,7 @@ def folders(project_dir: str) -> list[str]:
 
 
 def index_lines(project_dir: str) -> list[str]:
-    """Return what the client loads at every start of the notes on a project: the first lines of MEMORY.md."""
+    """Return the first lines of a project's MEMORY.md, which the client loads at every start."""
     for folder in folders(project_dir):
         if text := _text(os.path.join(folder, INDEX)):
             return text.splitlines()[:INDEX_LINES]
@@ -73,7 +73,7 @@ def index_lines(project_dir: str) -> list[str]:
 
 
 def notes(project_dir: str) -> Iterator[Note]:
-    """Yield the client's notes on a project, by name."""
+    """Yield the client's notes on a project, sorted by name within each folder."""
     for folder in folders(project_dir):
         for name in sorted(os.listdir(folder))[:_MOST_NOTES]:
             if name.endswith(".md") and name != INDEX:
@@ -83,7 +83,7 @@ def notes(project_dir: str) -> Iterator[Note]:
 
 
 def parsed(name: str, text: str) -> Note:
-    """Return a note from a file's text; what is no head is body, and a name may say the kind."""
+    """Parse a file's text into a note; without a header all is body, and the file name may give the kind."""
     text = clean(text)
     head = _HEAD.match(text)
     said = {key.casefold(): value.strip("\"'") for key, value in _FIELD.findall(head[1])} if head else {}
@@ -98,7 +98,7 @@ def parsed(name: str, text: str) -> Note:
 
 
 def _text(path: str) -> str:
-    """Return the beginning of a file of this user's; "" for none, and for a link."""
+    """Return the beginning of a file that this user owns; "" if it is missing, a link or somebody else's."""
     try:
         with own_file.opened(path) as file:
             return file.read(_MOST_BYTES).decode("utf-8", "replace")

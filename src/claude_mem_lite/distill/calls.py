@@ -1,4 +1,4 @@
-"""Tell a tool call in a line, as it can be made again, and what it has in common with others. Pure."""
+"""Write a tool call as one line that can be run again, and normalize it for comparison with others. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.text import one_line
 
 COMMAND_CHARS, LINE_CHARS, _READ_CHARS = 160, 300, 2_000
-# Tools that only look, and in which of their inputs the place stands.
+# Read-only tools.
 LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
-# A title or a message is not what makes a command work, and leaves no room in so many characters for what is.
+# A command longer than this many characters shows "…" for long texts: messages are not why it works.
 _BRIEF = 100
 _SET = re.compile(r"^(?:set [-+]\w+(?: pipefail)?\s*(?:;|&&)\s*)+")
 _LONG_TEXT = re.compile(
@@ -20,7 +20,7 @@ _LONG_TEXT = re.compile(
 _STEP = re.compile(r".*?(?:&&|;) ")
 _INPUT_CHARS, _INPUTS = 60, 3
 _NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b|\d+")
-# A number that is a word, a part of a path or a date: a pull request, seconds. In a word it names a version.
+# A number that is a word, a path segment or a date, such as a pull request. Inside a word it names a version.
 _ALONE = re.compile(r"\b(?=\w*\d)[0-9a-f]{7,}\b|\d{4}-\d\d-\d\d|(?<![^\s/#'\"-])\d+(?![^\s/'\";|&)])")
 _CUTTING = frozenset({"cat", "head", "tail"})
 _WORD = re.compile(r"\w{4,}")
@@ -28,12 +28,12 @@ PART = re.compile(r"[^\W\d]\w+")  # of an operand or an option
 
 
 def told(capture: Capture) -> str:
-    """Return a call as it can be made again."""
+    """Return a call on one line, as it can be run again, in at most 160 characters."""
     return one_line(whole(capture), COMMAND_CHARS)
 
 
 def whole(capture: Capture) -> str:
-    """Return a call without what only cuts its output; a long one without long texts, but not cut."""
+    """Return a call without `| head` and the like; in a long one "…" stands for long texts."""
     if capture.tool_name == "Bash":
         command = _uncut(in_line(capture, bash.shown(capture, _READ_CHARS), chars=_READ_CHARS))
         return _LONG_TEXT.sub(r"\1…\1", command) if len(command) > _BRIEF else command
@@ -42,7 +42,7 @@ def whole(capture: Capture) -> str:
 
 
 def brief(works: str, failed: str) -> str:
-    """Return what worked in so many characters, if need be without its first steps, which are other calls."""
+    """Return a working command in at most 160 characters, if need be without unrelated first steps."""
     words = set(failed.split())
     while len(works) > COMMAND_CHARS and (step := _STEP.match(works)):
         rest = works[step.end() :]
@@ -53,7 +53,7 @@ def brief(works: str, failed: str) -> str:
 
 
 def _uncut(command: str) -> str:
-    """Return a command without what only cuts its output, at its end, and options of the shell before it."""
+    """Return a command without a trailing `| head`, `| tail` or `2>&1`, and without a leading `set -e`."""
     parts = _SET.sub("", command).split("|")
     while len(parts) > 1 and parts[-2].strip() and set(parts[-1].split()[:1]) <= _CUTTING:
         if not parts[-1].strip() or not {"&", ";"}.isdisjoint(parts[-1]):
@@ -63,17 +63,17 @@ def _uncut(command: str) -> str:
 
 
 def shape(command: str) -> str:
-    """Return what a call has in common with itself at another time: all but lone numbers and hashes."""
+    """Return a call with "#" for lone numbers, dates and hashes, so that its repetitions compare equal."""
     return _ALONE.sub("#", command)
 
 
 def without_numbers(line: str) -> str:
-    """Return what a line of an output has in common with others of its kind: all but numbers and hashes."""
+    """Return a line of output with "#" for numbers and hashes, so that similar lines compare equal."""
     return _NUMBER.sub("#", line)
 
 
 def in_line(capture: Capture, line: str, *, chars: int = LINE_CHARS) -> str:
-    """Return a line with its paths relative to the project."""
+    """Return a line with its paths relative to the project, in at most `chars` characters."""
     root = capture.project_dir.rstrip("/")
     if not root:
         return line
@@ -81,13 +81,13 @@ def in_line(capture: Capture, line: str, *, chars: int = LINE_CHARS) -> str:
 
 
 def only_looks(command: str) -> bool:
-    """Tell whether a call, as it is told, only looks for something."""
+    """Tell whether a call, in the form that `told` returns, is read-only."""
     tool, opens, _ = command.partition("(")
     return (bool(opens) and tool in LOOKING) or all(map(shell.is_lookup, shell.steps(command)))
 
 
 def words_of(capture: Capture) -> set[str]:
-    """Return the words by which a call is like another: programs and operands, or those of its inputs."""
+    """Return the words for comparing calls: programs, operands and options, or the words of its inputs."""
     if capture.tool_name != "Bash":
         return {word for _, value in _inputs(capture) for word in _WORD.findall(value)}
     steps = (step for step in steps_of(capture) if not shell.is_idle(step))
@@ -96,12 +96,12 @@ def words_of(capture: Capture) -> set[str]:
 
 
 def steps_of(capture: Capture) -> tuple[Command, ...]:
-    """Return the simple commands of a call of the shell, () for one of another tool."""
+    """Return the simple commands of a Bash call; () for another tool."""
     return shell.steps(fields.argument(capture, "command")) if capture.tool_name == "Bash" else ()
 
 
 def _inputs(capture: Capture) -> Iterator[tuple[str, str]]:
-    """Yield the short inputs of a call by name, paths relative to the project."""
+    """Yield names and values of a call's short text inputs, with paths relative to the project."""
     given = fields.value(capture.payload, "tool_input")
     for name, value in given.items() if isinstance(given, dict) else ():
         if isinstance(value, str) and 0 < len(said := in_line(capture, value)) <= _INPUT_CHARS:

@@ -1,6 +1,6 @@
-"""Reveal what a text hides from the eye or from a plain search. Pure.
+"""Reveal text that is hidden from the eye or from a plain search. Pure.
 
-What of it is suspicious stands in `suspicion`.
+`suspicion` decides what is suspicious.
 """
 
 import base64
@@ -45,14 +45,14 @@ _EMOJI_STYLE = "\ufe0f"
 
 
 class Revealed:
-    """A text in the forms in which to look for words; all in lower case, without what nobody sees.
+    """A text in the forms to search for words: all in lower case, without invisible characters.
 
-    `plain` is NFKC with its lines, `letters` its Latin look-alikes made Latin on one line, `guessed` the same
-    with digits read as letters, `squeezed` every reading (backwards and rot13 too) as letters alone;
-    `unaccented` is `plain` without diacritics.
+    `plain` is NFKC with line breaks; `letters` is one line with look-alikes replaced by Latin letters;
+    `guessed` is `letters` with digits read as letters; `squeezed` holds every reading (also backwards and
+    rot13) as letters alone; `unaccented` is `plain` without diacritics.
     """
 
-    # No dataclass: `dataclasses` loads for longer than a hook may take.
+    # Not a dataclass: importing `dataclasses` takes longer than a hook may.
     __slots__ = ("guessed", "letters", "plain", "squeezed", "unaccented")
 
     def __init__(
@@ -63,7 +63,7 @@ class Revealed:
 
 
 def reveal(text: str) -> Revealed:
-    """Return what a text says to whoever reads past its disguise."""
+    """Return the forms of a text with its disguises undone."""
     plain = unaccented = text.lower()
     if not (text.isascii() and text.isprintable()):
         kept = (" " if each in "\t\r" else each for each in text if not _is_hidden(each))
@@ -87,7 +87,7 @@ def reveal(text: str) -> Revealed:
 
 
 def disguises(text: str) -> list[str]:
-    """Return by which means a text hides something, each in a short phrase; [] for none."""
+    """Return the ways in which a text hides something, each as a short phrase; [] for none."""
     checks = {
         "hides characters that nobody sees": _has_hidden(text),
         "mixes letters of other alphabets into words": _mixes_alphabets(text),
@@ -104,13 +104,13 @@ def _is_hidden(character: str) -> bool:
     return (
         character in _INVISIBLE
         or unicodedata.category(character) in {"Cf", "Cc", "Co", "Cn", "Cs"}
-        or "\ufe00" <= character <= "\ufe0f"  # these select a variant of the sign before
+        or "\ufe00" <= character <= "\ufe0f"  # variation selectors
         or "\U000e0100" <= character <= "\U000e01ef"
     )
 
 
 def _has_hidden(text: str) -> bool:
-    """Tell whether a text has invisible characters, but for those that join an emoji or Persian letters."""
+    """Tell whether a text has invisible characters other than those that join emoji or Persian letters."""
     for place, character in enumerate(text):
         if not _is_hidden(character):
             continue
@@ -125,7 +125,7 @@ def _has_hidden(text: str) -> bool:
 
 
 def _mixes_alphabets(text: str) -> bool:
-    """Tell whether a word of three letters or more is partly Latin and partly look-alikes of it."""
+    """Tell whether a word of three letters or more mixes Latin letters with foreign look-alikes."""
     for word in re.findall(r"[^\W\d_]+", text.casefold()[:20_000]):
         if len(word) >= _SHORTEST_DISGUISED_WORD and not word.isascii():
             has_latin = any("a" <= letter <= "z" for letter in word)
@@ -136,7 +136,7 @@ def _mixes_alphabets(text: str) -> bool:
 
 
 def _regional(text: str) -> str:
-    """Return the text with regional indicators and squared letters as letters, which NFKC leaves alone."""
+    """Replace regional indicators and squared letters, which NFKC leaves alone, by plain letters."""
     return "".join(
         chr(ord(character) - 0x1F1E6 + 97)
         if "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -1,7 +1,7 @@
-"""Marks what of the assistant's words is somebody else's: what it quotes, and what it repeats. Pure.
+"""Put quotation marks around the parts of the assistant's words that it took from elsewhere. Pure.
 
-A report, a plan and the task of a sub-agent are told as the assistant's own words. What a page or a file said
-is none of them, however it is passed on: between quotation marks, as a block of its own, or word for word
+Reports, plans and tasks for sub-agents count as the assistant's own words. The words of a page or a file do
+not, however the assistant passes them on: between quotation marks, as a block of their own, or word for word
 without saying so.
 """
 
@@ -13,25 +13,25 @@ from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.quoting import parts, quote_blocks, quoted
 from claude_mem_lite.text import UNPARTED, clean
 
-# So many words in a row that were read before are repeated; fewer are how things are called.
+# This many words in a row that also stood in a text read before count as repeated; fewer may be a name.
 REPEATED_WORDS = 7
-# Any run of so many words has a window of these that begins at a multiple of their number.
+# Each run of REPEATED_WORDS words contains a window of this size that begins at a multiple of the size.
 _WINDOW = (REPEATED_WORDS + 1) // 2
 
-# A word; in Chinese and Japanese, which part no words, a sign.
+# A word; a single character in scripts without spaces, such as Chinese and Japanese.
 _WORD = re.compile(rf"[{UNPARTED}]|[^\W{UNPARTED}]+")
-# Three words or more; two are a name.
+# Three words or more; two may be a name.
 _QUOTATION = re.compile(r'"((?:[^"\s]+[ \t]+){2,}[^"\s]+)"')
-# What makes a line an item, what it says, and the colon of a line that heads others.
+# A line in three groups: its list mark, its text, and a colon at its end.
 _LINE = re.compile(r"^([ \t]*(?:(?:[-*+•#>]+|\d+[.)])[ \t]+)?)(\S.*?)(:?)[ \t]*$", re.MULTILINE)
-# Tools whose input is code, paths and patterns; of others it is words, but for these fields.
+# Tools whose input is code, paths and patterns. Of other tools the input is text, except in these fields.
 _NO_WORDS = frozenset({*EDITORS, "Read", "Grep", "Glob", "LS", "NotebookRead"})
 _NOT_SAID = frozenset({"command", "file_path", "notebook_path", "path", "url"})
 _FROM_OUTSIDE = ("tool_response", "error", "last_assistant_message")
 
 
 def quote_others(report: str, heard: Iterable[str]) -> str:
-    """Return a report with quotation marks around what it quotes and what it repeats of texts read before."""
+    """Return a report with quotation marks around its quotations and the passages repeated from `heard`."""
     report = quote_blocks(clean(report))
     report = "".join(
         part if is_apart else _QUOTATION.sub(lambda found: quoted(found[1]), part)
@@ -47,7 +47,7 @@ def quote_others(report: str, heard: Iterable[str]) -> str:
 
 
 def _quoted_by_line(repeated: str) -> str:
-    """Return what is repeated with each line quoted by itself, so that a list stays one; code as a whole."""
+    """Return a repeated passage with each line quoted separately, so that lists survive; code as a whole."""
     if "```" in repeated:
         return quoted(repeated)
     return _LINE.sub(lambda line: f"{line[1]}{quoted(line[2])}{line[3]}", repeated)
@@ -56,9 +56,9 @@ def _quoted_by_line(repeated: str) -> str:
 def quote_in_call(
     payload: dict[str, Any], tool_name: str, heard: Callable[[], Iterable[str]]
 ) -> dict[str, Any]:
-    """Return the event of a tool call with what the assistant says in it, quoted as in `quote_others`.
+    """Return a tool call's event with the assistant's words in it quoted as `quote_others` does.
 
-    `heard` is asked only where something is long enough to repeat what was read.
+    Calls `heard` only if a text is long enough to repeat something.
     """
     said = {"tool_input": payload.get("tool_input")} if tool_name not in _NO_WORDS else {}
     response = payload.get("tool_response")
@@ -98,7 +98,7 @@ def _replaced(tree: Any, changed: Mapping[str, str]) -> Any:
 
 
 def from_outside(payload: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of an event that neither the user nor the assistant has written."""
+    """Yield the texts of an event that neither the user nor the assistant wrote."""
     left = [payload.get(name) for name in _FROM_OUTSIDE]
     while left:
         value = left.pop()
@@ -108,7 +108,7 @@ def from_outside(payload: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _repeated(report: str, heard: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield where runs of words begin and end that were heard before, with the quotations that they touch."""
+    """Yield start and end of each repeated run of words, extended to the quotations that it touches."""
     found = list(_WORD.finditer(report))
     words = [match[0].lower() for match in found]
     texts = "\n".join(f" {' '.join(_WORD.findall(text.lower()))} " for text in heard)

@@ -1,9 +1,9 @@
-"""Finds in a session's tool calls what failed and what worked instead, whatever was said of it. Pure.
+"""Find a session's failed tool calls and the calls that worked instead, whatever was said of them. Pure.
 
-A failure goes by the line that tells it, without what is this call's alone: numbers, hashes and, unless the
-call only looked for something, paths. Of a message about a place in the code the rule's name alone counts.
-Without one it is about code at work, as failed tests are, unless the same worked by another command before
-anything was edited: then the command was wrong.
+The signature of a failure is its error line without numbers, hashes and (except for read-only calls) paths.
+For a message about a place in the code, the signature is the name of the linter's or compiler's rule. Without
+a rule name such a message, like a failed test, is about work in progress, unless another command did the same
+successfully before anything was edited: then the command was wrong.
 """
 
 from __future__ import annotations
@@ -36,36 +36,36 @@ from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.text import one_line
 
-# So many calls after a failure may be what was tried next.
+# This many calls after a failure are examined for a cure.
 _TRIED = 15
-_NAMED = 0.01  # likeness of a program that the error names
-_RED = 1e-3  # of likeness: any call that worked goes before one that came to other failures
-# What says less is no signature.
+_NAMED = 0.01  # minimum likeness of a call to a program that the error names
+_RED = 1e-3  # factor on likeness: any call that worked ranks above one that only reached other failures
+# A line with fewer words makes no signature.
 _FEWEST_WORDS = 3
 VERSIONING = frozenset({"git", "gh", "jj", "hg"})
 
 _PATHS = ("file_path", "path")
-_OUTSIDE = frozenset({"WebFetch", "WebSearch"})  # what fails out there says nothing of this project
+_OUTSIDE = frozenset({"WebFetch", "WebSearch"})  # failures on the web say nothing about this project
 _PATH = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
 )
 _POSITION = re.compile(r"^(?:\w+: )?\S*?[\w)][:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
 _SHELL = re.compile(r"^(?:\(eval\)|[\w/.-]*sh):(?: ?(?:line )?\d+:)? ?|^\(eval\):(?=\w+:\d)")
-# How linters and compilers name the rule, at the end of a message or in it.
+# A linter's or compiler's rule name, at the end of a message or inside it.
 _RULE = re.compile(
     r"\((?P<round>[a-z][\w/-]{2,})\)$|\[(?P<square>[\w@/-]{3,})\]$|\s{2,}(?P<last>@?[a-z][\w-]*(?:/[\w-]+)*)$"
     r"|\b(?P<code>[A-Z]{1,6}\d{3,5})\b"
 )
-_STAMP = re.compile(r"^(?:\[?\d{4}-\d\d-\d\d[T ][^\s\]]+\]?\s+)?(?:Caused by: )?")  # before a line of a log
+_STAMP = re.compile(r"^(?:\[?\d{4}-\d\d-\d\d[T ][^\s\]]+\]?\s+)?(?:Caused by: )?")  # begins a log line
 _PASTED_LINES = 200
 _MARK = re.compile(r"//|#|/\*|--|<!--|;;?")
 _PLAIN = re.compile(r"[^\W\d_]{2,}")
 
 
 class Error(NamedTuple):
-    """How a call failed: in a line, and what that line has in common with others of its kind.
+    """The error of a call: its line, and the signature that similar errors share.
 
-    `rule` is a linter's or a compiler's name for it, where the line is about a place in the code.
+    `rule` is the linter's or compiler's rule name if the line is about a place in the code, else "".
     """
 
     line: str
@@ -76,21 +76,21 @@ class Error(NamedTuple):
 
     @property
     def signatures(self) -> list[str]:
-        """What it may be known by: its rule, and what the line says."""
+        """The signatures that may identify it: its own, and the one made from its line."""
         return list(dict.fromkeys([self.signature, _signature(self.line)]))
 
     @property
     def by_its_line(self) -> Error:
-        """The same, known by its line alone: no rule of the code."""
+        """The same error identified by its line alone, without a rule."""
         return Error(self.line, _signature(self.line))
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A failed call, as it can be made again, and what worked instead, "" where nothing is known to.
+    """A failed call, as it can be run again, and its cure `works` ("" if none is known).
 
-    Of a message about code that is a line that an edit put in and that names the rule. `at` is the call's
-    place among those that were read, `works_at` that of what worked.
+    The cure of a linter's message may be a line that an edit added and that names the rule. `at` and
+    `works_at` are the indexes of the failed call and of the cure among the calls that were read.
     """
 
     at: int
@@ -101,16 +101,17 @@ class Failed:
 
 
 class Read(NamedTuple):
-    """What a session's calls come to: what failed, and by command the place of the last call that worked."""
+    """The result of reading a session: its failures, and for each command the index of its last success."""
 
     failed: list[Failed]
     worked: dict[str, int]
 
 
 def read_calls(captures: Iterable[Capture]) -> Read:
-    """Return which calls of a session failed, in their order; none that worked later just as it was.
+    """Return the failed calls of a session in order, and its calls that worked.
 
-    `captures` are the session's tool calls in order: at least commands, edits and what failed.
+    Leaves out calls that later worked unchanged, and errors about code with neither a rule nor a cure.
+    `captures` are the session's tool calls in order: at least the commands, edits and failures.
     """
     tried: list[_Tried] = []
     worked: dict[str, int] = {}
@@ -120,7 +121,7 @@ def read_calls(captures: Iterable[Capture]) -> Read:
         open_ones = list(takewhile(lambda each: at - each.at <= _TRIED, reversed(tried)))  # noqa: B023  (used at once)
         for each in open_ones:
             each.hear(at, call)
-        # What had to be prepared for does not work as it is.
+        # A call that needed another one before it does not work by itself.
         if call.has_worked and not any(each.works_at == at and each.is_same(call) for each in open_ones):
             worked[call.command] = at
         if error is not None:
@@ -134,7 +135,7 @@ def read_calls(captures: Iterable[Capture]) -> Read:
 
 
 class _Call:
-    """A call, with what it is told and compared by; the payload is not kept."""
+    """A call reduced to what comparison and output need; the payload is not kept."""
 
     def __init__(self, capture: Capture, error: Error | None, *, has_worked: bool) -> None:
         self.tool, self.has_worked, self.error = capture.tool_name, has_worked, error
@@ -155,10 +156,10 @@ class _Call:
 
 @dataclass(slots=True)
 class _Tried:
-    """A failed call on the way to what works: `passed` once the same call has worked as it was.
+    """A failed call whose cure is being sought; `passed` once the same call has worked unchanged.
 
-    `likeness` is that of what worked, `before` the last command that worked since, `is_edited` whether an
-    edit came after the failure, `is_wrong` whether another command worked and no edit was needed.
+    `likeness` is that of the cure, `before` the last command that worked since, `is_edited` whether an edit
+    followed the failure, `is_wrong` whether another command worked without an edit.
     """
 
     at: int
@@ -174,22 +175,22 @@ class _Tried:
 
     @property
     def told(self) -> Error:
-        """How it failed: what is a rule of the code only where an edit settled it."""
+        """The error to report; without its rule if another command, not an edit, was the cure."""
         return self.error.by_its_line if self.is_wrong else self.error
 
     def is_same(self, other: _Call) -> bool:
-        """Tell whether another call is this one again."""
+        """Tell whether another call repeats this one."""
         return shape(other.command) == shape(self.call.command)
 
     def hear(self, at: int, other: _Call) -> None:
-        """Take in a later call of the session, and its place."""
+        """Update the cure from a later call of the session, at index `at`."""
         self.is_edited |= other.has_edited
         if other.has_edited and self.error.rule and not self.works:
             self._take(at, _naming(self.error.rule, other.added))
         elif self.is_same(other) and (other.has_worked or self._is_past(other)):
             self._pass(at, other)
         elif not (self.passed or (self.is_edited and self.error.is_about_code)):
-            # Of what is about code, what else was run since may be what settled it.
+            # For an error about code, another command run since may have been the cure.
             works = (
                 f"{self.before} && {other.command}"
                 if self.error.is_about_code and self.before
@@ -206,12 +207,12 @@ class _Tried:
         self.works, self.works_at = works, at if works else -1
 
     def _is_past(self, other: _Call) -> bool:
-        """Tell whether a call came as far as the code: it failed as well, but not as this one did."""
+        """Tell whether a call got past this failure: it ran the code and failed in another way."""
         signature = other.error.signature if other.error else ""
         return other.is_red and signature not in self.error.signatures
 
     def _pass(self, at: int, other: _Call) -> None:
-        """Take in that the same has worked: as it was, or since something else was run before."""
+        """Record that the same call has worked: unchanged, or after another command."""
         together = f"{self.before} && {other.command}"
         if self.before and not (self.works or self.is_edited) and len(together) <= COMMAND_CHARS:
             self.is_wrong = self.error.is_about_code
@@ -220,7 +221,7 @@ class _Tried:
             self.passed = not is_prepared(self.call.command, self.works)
 
     def _likeness(self, other: _Call) -> float:
-        """Return how much of this call is in another that worked (0 to 1); 0 for one that is no cure."""
+        """Return the share of this call's words in another that worked (0 to 1); 0 if that is no cure."""
         mine, shared = self.call, self.call.words & other.words
         if (
             not (other.has_worked or (self._is_past(other) and not self.error.is_about_code))
@@ -233,7 +234,7 @@ class _Tried:
         if VERSIONING.issuperset(other.programs) and not VERSIONING.issuperset(mine.programs):
             return 0.0
         likeness = len(shared) / max(1, len(mine.words))
-        if mine.tool in LOOKING:  # for the same thing
+        if mine.tool in LOOKING:  # must look for the same thing
             return max(likeness, 0.01) if 2 * likeness >= 1 or not mine.words else 0.0
         if other.tool == mine.tool != "Bash":
             return max(likeness, 0.01)
@@ -244,12 +245,12 @@ class _Tried:
 
 
 def is_prepared(command: str, works: str) -> bool:
-    """Tell whether what worked was the same call after another: that it works now may be due to that."""
+    """Tell whether the cure is the same call after another command, which may be why it works."""
     return works.endswith(f" && {command}")
 
 
 def _does_the_same(command: str, other: str, *, is_test: bool) -> bool:
-    """Tell whether another command does all that one does; of the same tests it ends in the same words."""
+    """Tell whether another command has all words of this one; for tests, whether it ends like this one."""
     mine, its = command.split(), other.split()
     if not is_test:
         return set(mine) <= set(its)
@@ -264,7 +265,7 @@ def _has_worked(capture: Capture) -> bool:
 
 
 def error_of(capture: Capture) -> Error | None:
-    """Return how a call failed; None where it did not, and where it says nothing."""
+    """Return the error of a call; None if it did not fail or printed no usable message."""
     has_failed = capture.event_name == "PostToolUseFailure"
     if capture.tool_name != "Bash":
         is_here = has_failed and capture.tool_name not in _OUTSIDE | EDITORS
@@ -294,12 +295,12 @@ def error_of(capture: Capture) -> Error | None:
         return Error(says, name or _signature(says), name, is_about_code=True)
     line = bash.error_line(steps, output) or last_line(output)
     found = _error(line, capture, is_look=only_looks)
-    told = in_line(capture, f"{line} {below(line, output)}".strip())  # for its signature the line is enough
+    told = in_line(capture, f"{line} {below(line, output)}".strip())  # the signature needs only `line`
     return found and found._replace(line=told)
 
 
 def signatures_in(text: str) -> set[str]:
-    """Return what the errors may be known by that somebody has pasted, each a line of its own."""
+    """Return the signatures of the errors in a pasted text, one per line."""
     pasted = (_STAMP.sub("", line.strip()) for line in text.splitlines()[:_PASTED_LINES])
     lines = (one_line(line, LINE_CHARS) for line in pasted)
     return {_signature(_POSITION.sub("", _SHELL.sub("", line))) for line in lines if is_error(line)}
@@ -320,7 +321,7 @@ def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
 
 
 def _without_operands(says: str, capture: Capture) -> str:
-    """Return a line without names of code that stand in the call itself: a test, a service."""
+    """Replace code names that are operands of the call (a test, a service) by "…" in a line."""
     words = (word for step in steps_of(capture) for word in step.operands)
     for name in sorted({name for word in words for name in code_names(word)}, key=len, reverse=True):
         says = says.replace(name, "…")
@@ -332,7 +333,7 @@ def _signature(says: str) -> str:
 
 
 def _naming(rule: str, added: Sequence[str]) -> str:
-    """Return the first line with a rule's name, of code only the comment that names it; "" for none."""
+    """Return the first added line with a rule's name, from the comment mark before it on; "" for none."""
     line = next((line for line in added if rule in line), "")
     marks = [match.start() for match in _MARK.finditer(line, 0, max(0, line.find(rule)))]
     return one_line(line[max(marks, default=0) :], COMMAND_CHARS)

@@ -1,4 +1,4 @@
-"""Puts the failed calls of a project's sessions together into findings, and words these. Pure."""
+"""Group the failed calls of a project's sessions into findings, and put these into words. Pure."""
 
 import re
 from collections import Counter, defaultdict
@@ -14,26 +14,26 @@ from claude_mem_lite.distill.local.shell import steps
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
 
-# In so many sessions a failure has to be met before it is told without being asked for.
+# A failure is reported unasked once this many sessions have met it.
 RECURS = 2
 _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
 _WORKS_CHARS = 60
-_KEPT = 2  # words of a long call at its begin, and before what makes the difference
+_KEPT = 2  # words of a long call that stay at its start, and before the first difference
 _RULES = 6
 _BARE = re.compile(r"[\w-]+")
 _PROGRAM, _NAMED, _VARIABLE = re.compile(r"[\w.+-]+"), re.compile(r"[^\s'\"`,;()]+"), re.compile(r"\w+=")
-# Calls of several sessions are told by how most of them begin: of so many, the last.
+# A finding of several sessions shows the words with which at least 80 % of the last 5 sessions' calls begin.
 _LAST, _MOST = 5, 0.8
 _SKIPS = "--no-verify"
-_TELLING = 6  # letters of a word by which two calls are akin
+_TELLING = 6  # letters; two calls that share a word of this length are akin
 _FILE, _AND = "…", " && "
 _LAST_FILE = re.compile(r" (?![-@])(?:\S*/\S*|[\w-]+\.[a-z]{1,4})$")
-# What shells print whose `cd` failed: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
+# Errors of a failed `cd`: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
 _BY_CD = re.compile(r"\bcd\b\W")
 
 
 class Row(Protocol):
-    """A failed call, as it is stored."""
+    """A failed call as stored."""
 
     event_id: str
     session_id: str
@@ -47,11 +47,11 @@ class Row(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A failure that calls have in common; `command`, `error` and `works` are those of the last of them.
+    """A failure that several calls share; `command`, `error` and `works` are those of one of them.
 
-    `works` is "" where nothing is known to work, `rule` a linter's name for it, "" for another failure;
-    `forms` is how the calls begin, and what worked, where that tells the difference, else ("", "");
-    `sessions` are ids, and the times UTC text.
+    `works` is the cure ("" if none is known); `rule` is a linter's rule name ("" for other failures); `forms`
+    are the words with which the calls and their cures begin, where these show the difference, else ("", "");
+    `sessions` are ids, times are UTC text.
     """
 
     signature: str
@@ -68,39 +68,39 @@ class Finding:
 
     @property
     def recurs(self) -> bool:
-        """Whether sessions after the first have met it."""
+        """Whether at least two sessions have met it."""
         return len(self.sessions) >= RECURS
 
     @property
     def is_sure(self) -> bool:
-        """Whether it will be met again: it was, or what worked is the call itself with something more.
+        """Whether it is likely to recur: it did, or the cure is the same call with something added.
 
-        A variable, an option, a step before it: so the call has to be made here.
+        An added variable, option or first step is how the call has to be made in this project.
         """
         is_more = not self.rule and set(self.command.split()) < set(self.works.split())
         return self.recurs or is_more
 
     @property
     def is_close(self) -> bool:
-        """Whether what worked has half of the call's words or more, and is not the same call again."""
+        """Whether the cure shares at least half of the call's words and differs from the call."""
         mine, its = set(self.command.split()), set(self.works.split())
         return 2 * len(mine & its) >= len(mine) and mine != its
 
     @property
     def is_slip(self) -> bool:
-        """Whether the call only looked for something, or meant a folder from which the shell had gone."""
+        """Whether the call was read-only, or a `cd` that failed because the shell was in another folder."""
         by_cd = self.command.startswith("cd ") and _BY_CD.search(self.error) is not None
         return by_cd or only_looks(self.command)
 
     @property
     def in_general(self) -> "Finding":
-        """The same, of calls that differ told by how they begin."""
+        """The same finding with `forms` in place of `command` and `works`, where it has them."""
         command, works = self.forms
         return replace(self, command=command, works=works) if command else self
 
     @property
     def says(self) -> str:
-        """What failed how, in how many sessions, and what worked then."""
+        """A sentence with the call, the number of sessions, the error and the cure."""
         command, works = (
             _in_backticks(told, chars)
             for told, chars in zip(_apart(self.command, self.works), (_CALL_CHARS, _CURE_CHARS), strict=True)
@@ -130,9 +130,9 @@ class Finding:
 
 
 def findings(rows: Iterable[Row], *, command: str = "") -> list[Finding]:
-    """Return what failed calls have in common, that first which most sessions met, then the newest.
+    """Group failed calls by signature; sort by number of sessions, then newest first.
 
-    Each is told by the failure that is most like a `command`, of those for which something worked.
+    Each finding shows the failed call that is most like `command`, among those with a cure if there are any.
     """
     alike: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row.failed_at):
@@ -159,14 +159,14 @@ def findings(rows: Iterable[Row], *, command: str = "") -> list[Finding]:
 
 
 def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
-    """Return calls that failed once and what worked, as both are by now: columns, by the event that failed.
+    """Return updated commands and cures of failed calls that later calls changed: columns by event id.
 
-    What worked has failed itself since. Or a word of it has another in its place now, a service, a folder, a
-    version: the same program failed with the one in a later call, as its error says, and the other worked. Or
-    it has a variable that the error of a later call names, and without which that worked.
+    A cure is updated if it has failed itself since. Or if one of its words (a service, a folder, a version)
+    was replaced: the same program failed later with the old word, which the error names, and worked with the
+    new one. Or if it sets a variable that the error of a later call names, and that call worked without it.
     """
     now: dict[str, tuple[str, str]] = {}
-    cures: defaultdict[str, set[str]] = defaultdict(set)  # by the shape of what worked, whose
+    cures: defaultdict[str, set[str]] = defaultdict(set)  # event ids by the shape of their cure
     for row in sorted(rows, key=lambda row: row.failed_at):
         if row.rule:
             continue
@@ -182,7 +182,7 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
             for event_id, (command, works) in now.items()
             if not given_up.isdisjoint(works.split())
         }
-        if row.works:  # else it is the best that is known
+        if row.works:  # without a newer cure the old one stays
             failed = shape(row.command)
             same = (each for each in cures.pop(failed, ()) if shape(now[each][1]) == failed)
             changed |= {each: (now[each][0], row.works) for each in same}
@@ -199,12 +199,12 @@ def renewed(rows: Sequence[Row]) -> dict[str, dict[str, str]]:
 
 
 def settled(rows: Sequence[Row], worked: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return calls that failed once and have worked since: columns, by the event that failed.
+    """Return failed calls that have worked since: columns by event id.
 
-    `worked` are the times of commands that succeeded. A call is cured that has worked as it was; of several
-    that failed alike and differ in the file at their end, if one with any file has. If one has worked with an
-    option in its place, then that is what works. It says nothing where several sessions met a failure and had
-    to run something else before.
+    `worked` maps commands that succeeded to their times. A call is cured once it has worked unchanged. Calls
+    that failed alike and differ only in the file at their end are cured once one with any file has worked. If
+    one worked with an option in place of the file, that command becomes the cure. A failure that several
+    sessions met and solved by running something else first is left alone.
     """
     sessions: defaultdict[str, set[str]] = defaultdict(set)
     calls: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -232,15 +232,15 @@ def settled(rows: Sequence[Row], worked: Mapping[str, str]) -> dict[str, dict[st
 
 
 def _frame(command: str) -> str:
-    """Return what calls have in common that differ in the file or folder at their end."""
+    """Return the shape of a call with "…" for a file or folder at its end."""
     return _LAST_FILE.sub(f" {_FILE}", shape(command))
 
 
 def missing(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
-    """Return the programs and operands of calls whose error names the operand, each with the last time.
+    """Return the (program, operand) pairs of calls whose error names the operand, each with the last time.
 
-    The first operand is a sub-command, which an error may name for another reason; one that has another in
-    its place in what worked was not there: `pnpm seed`, `pnpm db:seed`.
+    The first operand may be a sub-command, which an error can name for other reasons. It counts only if the
+    cure has another word in its place: `pnpm seed`, `pnpm db:seed`.
     """
     found: dict[tuple[str, str], str] = {}
     for row in rows:
@@ -256,15 +256,15 @@ def missing(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
 
 @lru_cache(maxsize=4_096)
 def called(command: str) -> frozenset[tuple[str, str]]:
-    """Return the programs of a command with each of their operands."""
+    """Return the (program, operand) pairs of a command."""
     return frozenset((step.program, word) for step in steps(command) for word in step.operands)
 
 
 def _replaced(row: Row) -> tuple[str, str]:
-    """Return the one word of a call that its error names and that is another in what worked, and that.
+    """Return the one word of a call that its error names and its cure replaces, and the new one; else "", "".
 
-    No option, another sub-command may know it, and no program but one of the project's own: a script. What
-    worked may have more options.
+    It is no option, since another sub-command may accept that, and no program except a script of the
+    project's own. The cure may have more options.
     """
     mine, its = row.command.split(), row.works.split()
     if len(mine) < len(its):
@@ -278,20 +278,20 @@ def _replaced(row: Row) -> tuple[str, str]:
 
 
 def _given_up(row: Row) -> set[str]:
-    """Return the variables of a call whose values its error names, and that what worked does without."""
+    """Return the variable assignments of a call that its cure lacks and whose values its error names."""
     named, its = _named_by(row.error), set(row.works.split())
     given = {word for word in row.command.split() if its and _VARIABLE.match(word)} - its
     return {word for word in given if word.partition("=")[2] in named}
 
 
 def _named_by(error: str) -> set[str]:
-    """Return the words of an error, and of "--option=value" and the like the value as well."""
+    """Return the words of an error, and also the value of each "--option=value" and the like."""
     words = [word.strip(":").rstrip(".") for word in _NAMED.findall(error)]
     return {part for word in words for part in (word, word.partition("=")[2])} - {""}
 
 
 def _without(given_up: set[str], command: str, works: str, instead: str) -> tuple[str, str]:
-    """Return a call and what worked without words that both have, else with what works in place of these."""
+    """Return a call and its cure without given-up words; if only the cure has one, `instead` as its cure."""
     if given_up & set(works.split()) <= set(command.split()):
         command, works = (" ".join(w for w in told.split() if w not in given_up) for told in (command, works))
         return command, works
@@ -299,23 +299,23 @@ def _without(given_up: set[str], command: str, works: str, instead: str) -> tupl
 
 
 def _renamed(told: str, command: str, old: str, new: str) -> str:
-    """Return a command with a new word for an old one that another command of the same program has, too."""
+    """Replace a word of `told` if the same program has it in `command` too."""
     if old not in told:
         return told
     mine, its = ({step.program for step in steps(each) if old in step.words} for each in (told, command))
-    # A branch has another's place in one call, not for good.
+    # A git branch is replaced for one call only, not for good.
     is_same = not mine.isdisjoint(its - VERSIONING)
     return " ".join(new if word == old else word for word in told.split()) if is_same else told
 
 
 def rules_told(found: Sequence[Finding]) -> str:
-    """Return the rules that linters and compilers named, with how many sessions met each, in a line."""
+    """Return one line with the linters' and compilers' rules and the number of sessions that met each."""
     told = [f"{each.rule} ({count(len(each.sessions), 'session')})" for each in found]
     return f"Rules that code here breaks most: {join(told, _RULES)}" if told else ""
 
 
 def _apart(command: str, works: str) -> tuple[str, str]:
-    """Return two calls that are too long to be told, without most of the words with which both begin."""
+    """Shorten two calls, if one is too long to show, by most of the words with which both begin."""
     mine, its = command.split(), works.split()
     same = same_start(mine, its)
     if same <= 2 * _KEPT or (len(command) <= _CALL_CHARS and len(works) <= _CURE_CHARS):
@@ -325,21 +325,21 @@ def _apart(command: str, works: str) -> tuple[str, str]:
 
 
 def _in_backticks(told: str, chars: int) -> str:
-    """Return a call or a comment between backticks, which it cannot close."""
+    """Return a call or a comment between backticks, with its own backticks replaced."""
     return f"`{one_line(told, chars).replace('`', chr(39))}`"
 
 
 def _with_cure(rows: Sequence[Row], command: str) -> Row:
-    """Return the failure most like a command, of those alike the last, for which something worked."""
+    """Return the row most like a command, the last of equals; rows with a cure come first."""
     wanted = set(command.split())
     cured = [row for row in rows if _cure(row)] or rows
     return max(reversed(cured), key=lambda row: len(wanted & set(row.command.split())))
 
 
 def _forms(rows: Sequence[Row]) -> tuple[str, str]:
-    """Return how calls begin that met a failure and how what worked does, of the last of several sessions.
+    """Return the words with which the failed calls, and their cures, of the last sessions begin.
 
-    ("", "") where that does not tell what makes the difference: where the one is no part of the other.
+    Returns ("", "") with too few sessions, or if the words do not show what makes the difference.
     """
     if len({row.session_id for row in rows}) <= RECURS:
         return "", ""
@@ -360,7 +360,7 @@ def _with_rest(begin: Sequence[str], calls: Sequence[str]) -> str:
 
 
 def _begin(calls: Sequence[str]) -> list[str]:
-    """Return the words with which most calls begin."""
+    """Return the words with which at least 80 % of the calls begin."""
     found: list[str] = []
     left = [call.split() for call in calls]
     while nexts := Counter(words[len(found)] for words in left if len(words) > len(found)):
@@ -373,9 +373,9 @@ def _begin(calls: Sequence[str]) -> list[str]:
 
 
 def _cure(row: Row) -> str:
-    """Return what worked, if it is akin to what failed: by half of its words, a program, or the error.
+    """Return what worked, if it is akin to the failed call by half of its words, a program, or the error.
 
-    Steps of the call itself cure nothing without the last, which failed; nor does what skips a check.
+    The call's own steps without the last, which failed, are no cure; nor is a command that skips a check.
     """
     if row.rule:
         return row.works

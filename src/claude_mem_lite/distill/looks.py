@@ -1,4 +1,4 @@
-"""Asks a work tree what has become of what sessions stated: names that are gone, branches that came in."""
+"""Check what sessions stated against a work tree: names that are gone, branches that were merged."""
 
 import os.path
 import re
@@ -15,11 +15,11 @@ from claude_mem_lite.storage import context, queries, retired
 from claude_mem_lite.storage.models import PendingEvent, Session, memory_database
 from claude_mem_lite.text import one_line
 
-_STATING = 25  # sessions, as many as a start block tells of
+_STATING = 25  # sessions; a start block covers as many
 _TITLE_CHARS = 120  # of a pull request
-# When git had moved what is checked out, as each work tree was last asked.
+# When git last moved the HEAD of each work tree (Unix seconds), as of the last check.
 _moves: dict[str, float] = {}
-# Merges as hosts write them, a squashed pull request, and git's own into the main branch.
+# Subjects of merge commits: as hosts and git write them, and the subject of a squashed pull request.
 _MERGES = (
     re.compile(r"Merge (?:pull request|PR) (?P<pull>#\d+) from [^/\s]+/(?P<branch>\S+)"),
     re.compile(r"Merged in (?P<branch>\S+) \(pull request (?P<pull>#\d+)\)"),
@@ -31,7 +31,7 @@ _PULL = re.compile(r"/(?:pull|pulls|merge_requests|pull-requests)/(\d+)")
 
 
 def look_again(last: PendingEvent) -> None:
-    """Ask the work tree of a project's last event once more if git has moved it since."""
+    """Check the work tree of a project's last event again if git has moved its HEAD since."""
     tree = last.work_tree or last.project_dir
     at = repository.moved_at(tree)
     if at > _moves.get(tree, inbox.unix_time(last.created_at)):
@@ -40,7 +40,7 @@ def look_again(last: PendingEvent) -> None:
 
 
 def look_at(project_dir: str, tree: str = "") -> None:
-    """Ask a work tree of a project, by default its own folder, and its git."""
+    """Check the statements of a project's sessions against a work tree, by default the project's folder."""
     rows = [row for row in context.sessions(project_dir, limit=_STATING) if row.state]
     stating = [(row, State.from_json(row.state)) for row in rows]
     _look_for_names(project_dir, tree or project_dir, stating)
@@ -49,7 +49,7 @@ def look_at(project_dir: str, tree: str = "") -> None:
 
 
 def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> None:
-    """Ask a work tree's git which of the sessions' branches have been brought in since they ended."""
+    """Mark the sessions whose branches were merged after they ended, by the work tree's git history."""
     merged = merges(repository.commits(tree)) if stating else {}
     pulls: dict[str, set[str]] = {}
     for row, state in stating:
@@ -69,9 +69,9 @@ def _look_for_merges(tree: str, stating: Sequence[tuple[Session, State]]) -> Non
 
 
 def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session, State]]) -> None:
-    """Ask a work tree of a project for the names that sessions state, and for those seen in it before.
+    """Search a work tree for the names that sessions state, and for those seen in it before.
 
-    What it has is remembered; what is remembered, or was taken out by an edit, and is not there, is gone.
+    Names that it has are remembered. Remembered or removed names that it lacks are marked as gone.
     """
     known = [name for name in retired.candidates(project_dir) if name.isascii()]  # as git's answer is
     stated = _stated_names(stating)
@@ -88,7 +88,7 @@ def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session
     folders = repository.tracked_folders(tree) if paths else frozenset()
     held |= found | {path for path in paths if path in folders or os.path.isfile(os.path.join(tree, path))}
     gone = {name: moved.get(name, "") for name in known if name not in held}
-    # What is remembered is redacted, this comes from a file.
+    # A name found in a file is not redacted yet, unlike remembered names.
     gone = {name: new if redact(new) == new else "" for name, new in gone.items()}
     with memory_database.atomic():
         retired.set_gone(project_dir, gone, of=known)
@@ -96,7 +96,7 @@ def _look_for_names(project_dir: str, tree: str, stating: Sequence[tuple[Session
 
 
 def _stated_names(stating: Sequence[tuple[Session, State]]) -> dict[str, dict[str, str]]:
-    """Return the names of code in what sessions state, as rows of who named them last, and when."""
+    """Return the code names in what sessions state, each with the row of the session that named it last."""
     found: dict[str, dict[str, str]] = {}
     for session, state in stating:
         for said in (*state.statements, *state.thread):
@@ -107,7 +107,7 @@ def _stated_names(stating: Sequence[tuple[Session, State]]) -> dict[str, dict[st
 
 
 class Merge(NamedTuple):
-    """A branch that came in: when (Unix seconds), its pull request ("#12"), and what this was called."""
+    """A merged branch: when (Unix seconds), its pull request ("#12"), and the title of that."""
 
     at: float
     pull: str = ""
@@ -115,9 +115,9 @@ class Merge(NamedTuple):
 
 
 def merges(commits: Iterable[tuple[float, str, str]]) -> dict[str, Merge]:
-    """Return the last merge of each branch and pull request ("#12"), by commits' times, subjects and bodies.
+    """Return the last merge by branch name and pull request ("#12").
 
-    A merge's body begins with the title of its pull request.
+    `commits` are (time in Unix seconds, subject, body); a merge's body begins with its pull request's title.
     """
     found: dict[str, Merge] = {}
     for at, subject, body in commits:
@@ -132,6 +132,6 @@ def merges(commits: Iterable[tuple[float, str, str]]) -> dict[str, Merge]:
 
 
 def _merge_of(names: Iterable[str], since: float, found: Mapping[str, Merge]) -> Merge | None:
-    """Return the merge that brought in one of a session's names after its end (Unix seconds)."""
+    """Return the merge of one of a session's branches or pull requests after it ended, at `since`."""
     merged = (found[name] for name in names if name in found)
     return next((merge for merge in merged if merge.at >= since), None)

@@ -1,4 +1,4 @@
-"""Define what goes into a distiller and what comes out of it."""
+"""The input and output types of the distillers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OBSERVATION_CHARS = 2_000  # about 500 tokens
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """One row of the queue; `payload` is the hook event as the client sent it."""
+    """One event of the queue; `payload` is the hook event as the client sent it."""
 
     event_name: str
     tool_name: str
@@ -24,7 +24,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One thing worth remembering; paths are relative to the project where they lie inside it."""
+    """One thing worth remembering; paths are relative to the project if they lie inside it."""
 
     title: str
     summary: str
@@ -35,6 +35,6 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing worth remembering, and why, in one short phrase."""
+    """The reason, in a short phrase, why an event has nothing worth remembering."""
 
     reason: str

@@ -1,7 +1,7 @@
-"""Withhold lines that give orders to the assistant from what a session gets of memory. Pure.
+"""Withhold lines that give orders to the assistant from the memory that a session is shown. Pure.
 
-`suspicion` is stricter, because a learning waits at no cost, and a line that is withheld for nothing is lost.
-A sign that ordinary outputs show too ("you must run") is an order only together with others.
+`suspicion` is stricter: a learning can wait for the user at no cost, but a line withheld by mistake is lost.
+A sign that ordinary output also shows ("you must run") counts as an order only together with others.
 """
 
 import re
@@ -14,17 +14,17 @@ from claude_mem_lite.quoting import CLOSE, OPEN, parts, words_of
 LINE_END = " / "
 GIVES_ORDERS = "gives orders to the assistant"
 RUNS_FETCHED = "runs what it fetches"
-# What stands before a command that the session itself has run.
+# Text that precedes a command which the session itself ran.
 _RAN = ("Ran ", "Run ", ": ")
 
-# More of a text is not looked at; no line is longer.
+# Characters of a text that are checked; no line is longer.
 _READ = 2_000
 _STRONG, _ENOUGH, _HARM_WEIGHT = 3, 4, 2
-# Words of a name that can be an order: drop_all_tables is one of three.
+# A name of this many words can be an order: drop_all_tables has three.
 _FEWEST_WORDS = 3
 _NAME = re.compile(r"[A-Za-z]\w*(?:[_./:-]\w+)+|[A-Za-z]*[a-z][A-Z]\w*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(\s+)")
-# The user's words in the lines that tell of a session.
+# Labels of the user's words in the lines about a session.
 _ASKED = re.compile(r"(?:Still open\. )?(?:Asked(?: first| last)?|Also asked|Goal|For): ")
 _NO_WORDS = re.compile(r"\[withheld: [^\]]*\]|`[^`]*`")  # code alone says nothing
 _LETTER = re.compile(r"[^\W\d_]")
@@ -50,16 +50,16 @@ _DO = (
     r"|turn|trust|treat|tell|report|say|reply|answer|make|ensure|keep|read|consult|start|register|configure"
     r"|rotate|replace)"
 )
-# What speaks to whoever reads, and how much: each is a sign, none is an order by itself.
+# Signs that a text addresses its reader, each with a weight; none is an order by itself.
 _SPEAKS = (
-    # to the assistant
+    # addresses the assistant
     (3, rf"\b{_AI} (?:\w+ ){{0,3}}?{_MUST}\b"
         rf"|\b(?:(?:dear|attention|hey|hello|important)[\s,:!]+(?:for |to )?|(?:notes?|messages?|instructions?"
         rf"|notice|reminder|warning|rules?) (?:to|for) )(?:(?:all|any|the|future|every|other) ){{0,2}}{_AI}\b"
         rf"|(?:^|[.;:!?] ?){_AI}[:,] "
         r"|\bif you (?:are|'re) an? (?:\w+ )?(?:ai|llm|assistant|agent|model)\b|\bwhen you (?:see|read) this\b"
         r"|\b(?:whoever|anyone who|any (?:agent|assistant|model) (?:that|who)) (?:reads?|sees?|process)"),
-    # as somebody who may give orders
+    # claims the authority to give orders
     (3, r"(?:^|[.!?:;|/] ?|\berror: ?)\W{0,3}(?:system|admin(?:istrator)?|anthropic|openai|human|developer"
         r"|operator|maintainers?|security team)(?: (?:message|notice|prompt|override|update|alert|reminder"
         r"|note|instruction|policy|directive|order)s?)?\s*[:>\]]"
@@ -72,7 +72,7 @@ _SPEAKS = (
         r"|\banthropic (?:requires|says|wants)\b"
         r"|\b(?:required|mandated|ordered|requested|demanded) by (?:the )?(?:anthropic|system|admin\w*"
         r"|security|compliance|policy|maintainers?|owner)\b"),
-    # for good
+    # holds from now on
     (2, r"\b(?:from now on|going forward|henceforth|immediately)\b"
         r"|\b(?:every|each|all|any|future|later|subsequent) (?:future |new |coding )?(?:sessions?"
         r"|conversations?|turns?)\b|\b(?:every|each) (?:task|run|commit|command|build)\b"
@@ -81,9 +81,9 @@ _SPEAKS = (
         r"|go)|answering|responding|replying|continuing|proceeding)\b"
         r"|(?:^|[.;:!?,] ?)(?:always|never)\b|\bmust (?:always|never|first|now)\b"
         r"|\bis (?:mandatory|required) (?:for|before|to)\b"),
-    # to the reader
+    # addresses the reader
     (2, rf"\byou(?: \w+)? {_MUST}\b|\byou(?: \w+)? can(?:not|'t)\b"),
-    # as the writer of a play
+    # assigns a role
     (2, r"\byou(?: are|'re) (?:now|no longer)\b|\bpretend\b|\brole-?play\b|\b(?:developer|god|dan|maintenance"
         r"|admin|unrestricted) mode\b|\bjailbr(?:eak|oken)\b|(?:^|[.:;!?] |\bplease )act as\b"),
 )  # fmt: skip
@@ -98,13 +98,13 @@ _IMPERATIVE = (
 
 
 def fetches_and_runs(command: str) -> bool:
-    """Tell whether a command runs what it gets from the net: `curl … | sh`."""
+    """Tell whether a command runs what it downloads: `curl … | sh`."""
     return compiled(_RUN_FROM_NET).search(command) is not None
 
 
 @lru_cache(maxsize=4096)
 def order(text: str) -> str:
-    """Return why a text is an order to the assistant, "" if it is none."""
+    """Return why a text counts as an order to the assistant; "" if it does not."""
     text = text[:_READ]
     revealed = reveal(text)
     forms = list(dict.fromkeys((revealed.letters, revealed.unaccented, *revealed.guessed, *_names(text))))
@@ -117,17 +117,17 @@ def order(text: str) -> str:
 
 
 def withhold(text: str, *, is_users: bool = False) -> tuple[str, str]:
-    """Return a line without what of it is an order, and why something was withheld ("" for nothing).
+    """Return a line without the orders in it, and why something was withheld ("" for nothing).
 
-    A quotation, a command or a sentence goes whole; the line is "" where nothing else is left. What the
-    user asks for is no order of somebody else's: all that is not quoted if the line `is_users`.
+    Withholds whole quotations, commands and sentences; the line is "" if nothing else is left. What the user
+    asks for is never withheld as an order: if `is_users`, that is all text that is not quoted.
     """
     why = ""
     told: list[str] = []
     for is_apart, part in parts(text):
         for piece in [part] if is_apart else _SENTENCE_END.split(part):
             is_asked = is_users or (not is_apart and _ASKED.match(piece))
-            # The lines that a quotation puts on one have nothing to do with each other.
+            # A quotation joins lines that have nothing to do with each other; check each by itself.
             lines = () if is_asked and piece[:1] != OPEN else piece.strip(f"{OPEN}{CLOSE}` ").split(LINE_END)
             reason = next(filter(None, map(order, lines)), "")
             is_told = piece[:1] == "`" and not is_users and not "".join(told).endswith(_RAN)
@@ -142,7 +142,7 @@ def withhold(text: str, *, is_users: bool = False) -> tuple[str, str]:
 
 
 def _is_order(form: str) -> bool:
-    """Tell whether what speaks in a text says enough: to the assistant or with authority anything to do."""
+    """Tell whether the signs make an order: a strong one and another, or weak ones and an instruction."""
 
     def shown(pattern: str) -> bool:
         return compiled(pattern).search(form) is not None
@@ -160,7 +160,7 @@ def _is_order(form: str) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    """Return the text with its long names in words, if it has any: "run npx evil" of run-npx-evil."""
+    """Return the text with its long names split into words, if any: "run npx evil" for run-npx-evil."""
     spelled = _NAME.sub(_spelled, text)
     return [" ".join(spelled.casefold().split())] if spelled != text else []
 

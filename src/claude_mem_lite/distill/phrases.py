@@ -1,19 +1,19 @@
-"""Phrases that show how a sentence is meant, in some twenty languages: one table, a row a kind.
+"""Phrases that show how a sentence is meant, in some twenty languages: one pattern for each kind.
 
-A row is one pattern for all languages, because a prompt mixes them. Latin and Cyrillic words are matched as
-whole words, the others wherever they stand.
+A pattern covers all languages, because a prompt mixes them. Words of scripts with spaces match as whole
+words, those of other scripts anywhere.
 """
 
 import re
 
 
 def _any_of(words: str, script: str = "", *, start: str = r"(?<!\w)") -> re.Pattern[str]:
-    """Return a pattern for phrases of languages with spaces, and for those of a script without."""
+    """Return a pattern for comma-separated phrases, and for alternatives in scripts without spaces."""
     spaced = "|".join(phrase.strip().replace(" ", r"\s+") for phrase in words.split(",") if phrase.strip())
     return re.compile(f"{start}(?:{spaced})(?!\\w)" + (f"|{script}" if script else ""), re.IGNORECASE)
 
 
-# What leads from one sentence to the next, and says nothing.
+# Words that only lead from one sentence to the next.
 LEAD = _any_of(
     r"and,also,but,so,ok,okay,oh,yeah,yes,well,please,plus,(?:exactly|right|genau|exactement|exact|eso|exacto|isso|exato|esatto)(?=[\x2c.]),und,auch,aber,bitte,et,mais,y,pero,mas,ma,maar,ale,и,но,"
     "[a-z](?=[.:)])",
@@ -23,7 +23,7 @@ _LANGUAGE = (
     "(?:english|german|french|spanish|italian|portuguese|chinese|japanese|korean|russian|deutsch|englisch|français"
     "|anglais|español|inglés|português|inglês|italiano|inglese)"
 )
-# It holds from now on, wherever the phrase stands; so does in which language to answer.
+# The sentence holds from now on, wherever the phrase stands. The language to answer in is one such phrase.
 FROM_NOW_ON = _any_of(
     f"(?:answer|reply|respond|talk|speak) (?:to me )?in {_LANGUAGE},antworte (?:mir )?(?:auf|in) {_LANGUAGE},"
     f"répond(?:s|ez)(?:-moi)? en {_LANGUAGE},responde(?:me)? en {_LANGUAGE},responda em {_LANGUAGE},rispondi(?:mi)? in {_LANGUAGE},"
@@ -45,7 +45,7 @@ FROM_NOW_ON = _any_of(
     "de acum (?:înainte|încolo),ca întotdeauna,mostantól,mint mindig,από εδώ και πέρα",
     "用(?:中文|英文|英语|英語|日语|日語)(?:回答|回复|回復)|日本語で(?:答え|回答|返)|从现在开始|從現在開始|从今以后|今后|(?:^|[,，]\\s*)以后(?!再|有空)|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
 )
-# The same where it stands among the first words; later in a sentence one sign among others.
+# The sentence always holds if this is among its first words; later in a sentence it is one sign among others.
 ALWAYS = _any_of(
     r"(?<!\w:\s)(?<!can\s)(?<!which\sis\s)(?<!(?:that|here)\sis\s)always(?! \w{2,}(?<!s)(?:s|ed|ing)\b),never(?! mind| have| \w+(?<!s)(?:s|ed)\b),(?<!to\s)remember(?! when| how| why| what),"
     r"(?<!for\s)ever(?=\W*$),(?:next time|(?:fürs|das) nächste mal|nächstes mal|la próxima vez|la prochaine fois|da próxima vez"
@@ -61,21 +61,21 @@ ALWAYS = _any_of(
     "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,hep,asla,unutma",
     "总是|總是|永远|永遠|始终|务必|切勿|绝不|(?<![\\d数几一二三四五六七八九十两])千万(?![级条行次个元])|记住|記住|每次都|一律|毎回|(?<![\u4e00-\u9fff])常に|必ず(?!し)|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
-# What is always so and is no rule: "always the same error", "immer dieser Fehler".
+# Follows "always" in a complaint, which is not a rule: "always the same error", "immer dieser Fehler".
 SAME = _any_of(
     r"this,that,these,those,dies\w*,cette,ces,ce,est[aeo]s?,quest[aeio],deze,"
     "(?:the|la|le|les|el|los|las|lo|o|a|il) (?:same|mêmes?|mism[oa]s?|mesm[oa]s?|stess[oaie])"
     ",(?:der|die|das) (?:gleiche|selbe)n?,d(?:er|as|ie)selben?,hetzelfde,dezelfde",
     "同じ|同样|同樣",
 )
-# What it is that holds stands in the sentence before: "always like that", "from now on that is the rule".
+# Refers to the rule in the sentence before: "always like that", "from now on that is the rule".
 POINTS_BACK = _any_of("it,that,das,es,dies,c'est,è,é,to")
 LIKE_THAT = _any_of(
     "(?:do (?:it|that|this) )?(?:like|this|that) (?:that|this|way),do (?:it|that|this),too,as well,the same(?: way)?,so(?! far),auch,genauso,"
     "comme (?:ça|cela),pareil,aussi,así,igual,también,assim,igual,também,così,uguale,anche,zo,ook,tak(?: samo)?,też,так,тоже,böyle",
     "这样|這樣|同样|同樣|そう|同じ|このよう|그렇게|이렇게",
 )
-# Who is told of then: a thing, or the speaker alone, or as little as can be (`THE`: one thing that is there).
+# The sentence reports on its subject: a thing, or the speaker alone. `THE`: one particular thing.
 TOLD_OF = _any_of(
     "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,c'est,je,eso,esto,yo,"
     "isso,isto,é,eu,ele,ela,questo,è,io,het,dat,ik,to,ja,det,han,hon,hun,jag,jeg,ez,az,це,він,вона,вони,это,он,она,они,я,o",
@@ -84,7 +84,7 @@ TOLD_OF = _any_of(
 )
 THE = _any_of("the", start=r"^")
 _WE = r"(?:^|[,:;(.–—-]\s*|that's why\s+|because\s+)(?:(?:and|but|so|yes|no|now|here|hier|ici|aquí|aqui|(?:in|for)\s+(?:this|our)\s+(?:project|repo\w*|code\s?base|team))\W+)?"
-# How those who work here do things.
+# The sentence says how the team does things.
 OURS = _any_of(
     "we (?:do not|don't|never|always|only|all|use|prefer|keep|avoid|no longer),"
     "(?:our|this|the) (?:team|project|repo|repository|convention|policy|house style) (?:is|does|doesn't|uses"
@@ -101,7 +101,7 @@ OURS = _any_of(
     "我们(?:不|都|只|用|使用|从不)|我們(?:不|都|只|用|使用|從不)|私たちは|うちでは|当社では|우리는",
     start=_WE,
 )
-# How they think that things ought to be done, or do not want them: as often a task.
+# The sentence says how things ought to be, or what is not wanted: a rule or, as often, a task.
 OUGHT = _any_of(
     "we (?:should|must|need to|have to|want),wir (?:sollten|müssen|brauchen),nous devons,on doit,(?:debemos|tenemos que),"
     "i (?:don't|dont|do not) want,ich (?:will|möchte) (?:nicht|keine?n?),je ne veux (?:pas|plus),no quiero,não quero,non voglio,ik wil (?:niet|geen),"
@@ -110,7 +110,7 @@ OUGHT = _any_of(
     "我们(?:应该|要|需要)|我們(?:應該|要|需要)|べきです",
     start=_WE,
 )
-# It holds in this project: said of a task as well.
+# The sentence is about this project; tasks say so too.
 IN_PROJECT = _any_of(
     r"(?:in|for|on) (?:this|our) (?:\w+ )?(?:project|repo|repository|code\s?base|code|team|package|crate|app),(?:in|around) here,in general,de (?:manière|façon) générale,en règle générale,(?:por|como) regla general,(?:via de|como) regra,in linea generale,bei uns,chez nous,bij ons,hos (?:oss|os),da noi,u n[aá]s,у нас,"
     "in (?:diesem|unserem) (?:projekt|repo|code),dans (?:ce|notre) (?:projet|dépôt|code),"
@@ -119,21 +119,21 @@ IN_PROJECT = _any_of(
     "in (?:dit|ons) (?:project|repo),w tym (?:projekcie|repo),в этом (?:проекте|репозитории),bu projede",
     "(?:在)?(?:这个|这|我们的|這個)(?:项目|專案|仓库)[里中裡]?|このプロジェクトでは|このリポジトリでは|이 프로젝트",
 )
-# It holds for all of a kind.
+# The sentence is about all things of a kind.
 EVERY = _any_of(
     "every,each,all(?= (?:new )?[\\w-]+s(?!\\w)),any,jede[rs]?,alle,chaque,tou(?:te)?s les,cada,tod[oa]s? (?:[oa]s?|l[oa]s),ogni,"
     "tutt[ie] (?:i|gli|le),elke,iedere?,każd\\w+,wszystkie,varje,alla,hver,her,кажд\\w+,все",
     "每|所有|すべて|全て|毎|모든",
     start=r"^",
 )
-# There is to be no such thing somewhere: "no LINQ in what runs per frame".
+# Forbids a thing in some place: "no LINQ in what runs per frame".
 NONE_IN = re.compile(
     r"^(?:(?:no|keine?[nmrs]?|pas de|aucune?|nada de|ning[uú]na?|nenhuma?|niente|nessun[oa]?|geen)\s+(?:\S+\s+){1,5}?"
     r"(?:in|inside|within|outside|under|from|anywhere|im|aus|unter|außerhalb|dans|hors|en|fuera|em|nas?|nos?|fora|nei|nel\w*|fuori|buiten)"
     r"|(?:żadn\w+|inga?|inget|ingen|никаких)\s+(?:\S+\s+){1,5}?(?:w|poza|i|utanför|в|вне))(?!\w)",
     re.IGNORECASE,
 )
-# It was said before, as the user remembers.
+# The user reminds the assistant of having said it before.
 SAID_BEFORE = _any_of(
     "(?:as|like) i said,i (?:already )?(?:said|told you)(?: (?:that|this|it|so))?(?: (?:before|already|twice))?,again(?=[:,]),for the (?:second|third|last) time,"
     "wie gesagt,ich (?:habe|hab) (?:doch |dir |schon )*gesagt,nochmals?(?=[:,]),comme je l'ai dit,je (?:t'ai|l'ai) "
@@ -144,14 +144,14 @@ SAID_BEFORE = _any_of(
     "我说过|我說過|我说了|刚才说了|言ったように|言った通り|さっきも言|말했듯이|말했잖아",
     start=r"^(?:(?:no|nein|non|não|nee|nie|нет|nej|nei|ei|ne|ні)\W+)?",
 )
-# It was meant so.
+# Something was done on purpose.
 ON_PURPOSE = _any_of(
     "on purpose,intentionally,deliberate(?:ly)?,by design,absichtlich,mit absicht,bewusst,exprès,volontairement,"
     "a propósito,adrede,de propósito,apposta,di proposito,expres,opzettelijk,celowo,specjalnie,намеренно,специально,"
     "kasıtlı,bilerek",
     "故意|特意|有意|わざと|意図的|일부러|의도적",
 )
-# It contradicts what was just done or said.
+# The sentence contradicts what was just done or said.
 DENIES = _any_of(
     r"(?:no|nope|nein|non|não|nee|nie|нет|hayır|nej|nei|ei|ne|ні)(?=\s*(?:[.:!;\x2c\uff0c\u3001]|[–—-]\s|$)|\s+(?:i(?! (?:wanted|meant|mean|was|asked)\b)|we|you|the)\b),wrong,incorrect,not quite,"
     "(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not (?:right|correct|true|what)),"
@@ -167,9 +167,9 @@ _INSTEAD = (
     "ao invés de,invece di,in plaats van,zamiast,вместо,yerine,i\\s?stället för,i stedet for,místo,замість"
 )
 _INSTEAD_UNSPACED = "而不是|代替|代わりに|대신"
-# What follows (in some languages: precedes) is left for what the rest speaks of.
+# The thing that follows (in some languages: precedes) is given up for the thing in the rest of the sentence.
 INSTEAD = _any_of(_INSTEAD, _INSTEAD_UNSPACED)
-# Something else held until now.
+# Something else was the rule before.
 GIVES_UP = _any_of(
     r"no longer(?! than),any\s?more,no more(?! than),(?:switched|moved|migrated|changed) (?:\w+ )?(?:from|to),"
     r"(?:dropped|ditched|abandoned|retired|got rid of|stopped using),"
@@ -180,7 +180,7 @@ GIVES_UP = _any_of(
     "不再|不用再|改用|改为|もう使[わい]|더 이상",
 )
 CHANGES = re.compile(f"{INSTEAD.pattern}|\\binstead\\b|{GIVES_UP.pattern}", re.IGNORECASE)
-# It says how, not what: what to leave, what to prefer, what must be, what comes first, when, what holds for each.
+# The sentence says how to work, not what to do: it forbids, prefers, demands, orders in time or generalizes.
 _PLURAL = r"(?!the |there |these |those |you)(?:[\w-]+ ){0,3}[\w-]+s (?:are|go|get|start|begin|live|stay|have|look) "
 _USE = (
     "use,keep,put,stick,stay,hands off,nothing,when(?!ever i\\b),after,before,if,nutze,verwende,benutze,halte,wenn,vor,nach,"
@@ -215,7 +215,7 @@ HOW = re.compile(
     + f"{CHANGES.pattern}|{ALWAYS.pattern}",
     re.IGNORECASE,
 )
-# How a sentence begins that asks for one thing now, answers, or reports; such a verb with an object of the moment.
+# The beginning of a sentence that requests one thing, answers or reports. `_OBJECT`: the verb has an object.
 _OBJECT = r"(?= (?:a|an|the|it|this|that|these|those|me|us|my|your|our|all|both|some|another|more|new|up|out|back|again|now|to|please|and|then|\w+\.\w+|\d+)\b|\W*$|[\x2c:])"
 DEED = _any_of(
     "(?:can|could|will|would) you,(?:here|there|that|what)'s,never mind,you,yep,nope,nice,good,great,perfect,sorry,sure,thanks?(?: you)?,"
@@ -233,13 +233,13 @@ DEED = _any_of(
     "(?:请|帮我|给我|把)|谢谢|謝謝|ありがとう|감사|고마",
     start=r"^",
 )
-# It asks to repeat something.
+# The sentence asks to repeat something.
 AGAIN = _any_of(
     r"again,once more,nochmals?,noch einmal,encore une fois,de nouveau,de nuevo,otra vez,de novo,outra vez,di nuovo,ancora una volta,opnieuw,"
     "nog een keer,jeszcze raz,znowu,igen,en gång till,znovu,ещ[её] раз,снова,ще раз,tekrar",
     "再(?:一次|试|跑|看|来)|もう一度|もう一回|다시",
 )
-# It forbids; of two texts on one matter the one says so and the other does not.
+# The sentence forbids or denies something.
 NOT = _any_of(
     _INSTEAD
     + r",never,no(?! (?:more|longer|later|less|fewer) than),not,don't,do not,dont,doesn't,isn't,aren't,mustn't,cannot,can't,avoid,avoids,without,w/o,"
@@ -250,7 +250,7 @@ NOT = _any_of(
     r"niet,geen,nooit,zonder,nie,nigdy,bez,не,никогда,без,değil,asla",
     _INSTEAD_UNSPACED + "|不要|不能|不用|不许|不准|不|别|別|禁止|没有|避免|ない|なし|않|말고|없이|금지",
 )
-# It is for once: the moment, or this one thing.
+# The sentence is about this moment or this one thing.
 ONCE = _any_of(
     r"yet,today,tonight,tomorrow,temporarily,for now,this (?:time|once|week|morning|afternoon),right (?:now|away),for the moment,"
     "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),"
@@ -267,13 +267,13 @@ ONCE = _any_of(
     "na razie,tym razem,dziś,пока,на этот раз,сегодня,şimdilik,bu sefer,bugün",
     "暂时|暫時|这次|這次|今天|目前|今回|とりあえず|今は|今日|一旦|이번|일단|오늘",
 )
-# It is for the moment, unless it tells how things are done by now.
+# The sentence is about this moment, unless it says that a practice has changed.
 NOW = _any_of(
     "now,jetzt,maintenant,ahora,agora,adesso,nu,nå,teraz,сейчас,теперь,şimdi,nyt,teď,зараз,acum,τώρα",
     "现在|現在|지금|今(?![后後])",
     start=r"(?<![\w.])",  # no part of a name: DateTime.Now
 )
-# It points at what lies before both: at what nothing in the sentence has named, where it stands early.
+# The sentence points at something in view; `POINTS_EARLY`: at its beginning, before it has named anything.
 POINTS_EARLY = re.compile(
     r"(?:\S+\s+){0,3}?(?:it|it's|them|they)(?!\w)|(?:not|must|should|needs?|is|are|has|(?!nothing)\w+ing)(?!\w)",
     re.IGNORECASE,
@@ -283,7 +283,7 @@ POINTS = _any_of(
     r"isso,isto,quest[aeio],dit,deze,d(?:en|et) här,denn[ae],detta,dessa,disse,toto,tohle,ц(?:ей|я|е|і),это\w*,эт\w+,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )
-# Who speaks is not sure, or proposes something.
+# The speaker is unsure or makes a proposal.
 HEDGES = _any_of(
     "let's,lets,lass uns,allons-y,vamos a,facciamo,laten we,chodźmy,давай\\w*,hadi,"
     "maybe,perhaps,seems,looks like,in theory,ideally,basically,consider,we (?:could|can|might),if i,like,unlike,however,i'd,i would,i (?:think|guess|believe|suppose|wonder|feel|would have thought|doubt),not sure,what if,if we,"

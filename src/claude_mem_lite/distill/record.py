@@ -1,7 +1,6 @@
-"""Turn rows of the queue into what is remembered: the one path for events, whoever asks for it.
+"""Turn queued events into observations and session summaries: the one path for events of every origin.
 
-Everything here may be repeated: an observation bears the id of its event, so that doing it twice
-stores it once.
+Everything here may be repeated: an observation has the id of its event, so doing it twice stores it once.
 """
 
 import dataclasses
@@ -36,11 +35,11 @@ log = logging.getLogger(__name__)
 
 MAX_KEY_FILES = 8
 
-# What is said; a sub-agent's last words are none of the session's.
+# Events in which somebody speaks. A sub-agent's last message is not the session's own.
 SPOKEN = frozenset({"UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", compaction.NAME})
-# What the assistant says in an event, in which it may repeat what it has read.
+# Characters of earlier output in which an event's text is searched for repetitions.
 _HEARD_CHARS = 300_000
-_HEARD_BY_COMMAND = 20_000  # most commands have a description, and few repeat anything in it
+_HEARD_BY_COMMAND = 20_000  # most commands have a description, but few repeat anything in it
 _REPORTS = {"Stop": "last_assistant_message", compaction.NAME: "compact_summary"}
 # Git commands that write files of the working tree.
 _MOVING = frozenset({
@@ -50,10 +49,10 @@ _MOVING = frozenset({
 
 
 def record_event(event: PendingEvent) -> bool:
-    """Turn one event into its observation, or note in its row why there is none; follow it in the code map.
+    """Turn one event into its observation, or note in its row why there is none; update the code map.
 
-    Tells whether the project's calls may be others now. Of an event that is worked on once more, because the
-    memory was lost, Claude is asked nothing: it was paid for once, and the user can have it paid for again.
+    Returns whether the project's call edges may have changed. An event that is processed again because the
+    memory database was lost is not sent to Claude: the user has paid for it once and can choose to pay again.
     """
     projects.adopt(event)
     if event.status == inbox.REIMPORT:
@@ -63,7 +62,7 @@ def record_event(event: PendingEvent) -> bool:
     started, upgrade = time.monotonic(), "" if event.finished_at else None
     capture = capture_of(event)
     edit = edit_of(capture)
-    # The write lock first: of two workers on one fold the later must see what the earlier wrote.
+    # Take the write lock first: of two workers on one fold the later must see what the earlier wrote.
     with memory_database.atomic():
         queries.touch_session(event)
         if event.finished_at:
@@ -80,14 +79,14 @@ def record_event(event: PendingEvent) -> bool:
 
 
 def is_batched(event: PendingEvent) -> bool:
-    """Tell whether an event may be worked on in one transaction with others: a tool call that is new."""
+    """Tell whether an event may share a transaction with others: a new tool call that succeeded."""
     return event.event_name == "PostToolUse" and event.status == "raw" and not event.finished_at
 
 
 def record_batch(events: Sequence[PendingEvent]) -> list[PendingEvent]:
-    """Turn new tool calls into observations, all in one transaction or none; return those that changed code.
+    """Turn new tool calls into observations in one transaction; return those that may have changed calls.
 
-    Only what is stored is marked as done, so that after a crash in between it is worked on once more.
+    Events are marked as done after they are stored, so that a crash in between only repeats the work.
     """
     started = time.monotonic()
     for event in events:
@@ -114,9 +113,10 @@ def record_batch(events: Sequence[PendingEvent]) -> list[PendingEvent]:
 
 
 def record_import(events: Sequence[PendingEvent]) -> None:
-    """Turn events of an import into observations, at no cost, at once; all of their session are in the queue.
+    """Turn imported events into observations in one transaction, without asking Claude.
 
-    Their edits go into the function history alone: the code map has the code as it is now.
+    All events of their session must be queued. Edits go into the function history only, since the code map
+    describes the current code.
     """
     looks: dict[str, str | None] = {}
     notes: list[tuple[str | None, str]] = []
@@ -143,9 +143,9 @@ def record_import(events: Sequence[PendingEvent]) -> None:
 
 
 def summarize_session(session_id: str, *, retell: bool = False) -> str:
-    """Write the session's summary from all that is known of it by now, and return it.
+    """Write the session's summary from all its observations so far, and return it.
 
-    What Claude has told stays, followed by what came since; with `retell` it is asked to tell it all again.
+    A summary by Claude stays, followed by what came since; `retell` asks Claude to write it again.
     """
     for event_id in queries.unfinished_events(session_id):
         if event := queries.waiting_event(event_id):
@@ -159,12 +159,12 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
     _save_told(session, rows, up_to=up_to)
     summary = queries.known_session(session_id).summary or ""
     queries.log_event("summarize.done", {"observations": len(rows)}, session_id=session_id)
-    for earlier in timeline.open_sessions_before(session):  # which this one may have settled
+    for earlier in timeline.open_sessions_before(session):  # this one may have settled their failures
         its = queries.observations_of(earlier.id)
         if its and earlier.retold_pk < max(row.pk for row in its):
             _save_told(earlier, its, up_to=earlier.summarized_pk)
     if retell:
-        # Would anybody read more than the rules say? Something was done, or there was a conversation.
+        # Ask Claude only if tools were used or there was a conversation; else the rules' summary says it all.
         has_worked = any(row.tool_name not in SPOKEN for row in rows)
         is_worth_it = has_worked or sum(row.tool_name == "UserPromptSubmit" for row in rows) > 1
         is_wanted = is_worth_it and settings.load().wants_session(session_id)
@@ -175,9 +175,9 @@ def summarize_session(session_id: str, *, retell: bool = False) -> str:
 def local_summary(
     rows: Sequence[ObservationRow], later: Sequence[Sequence[ObservationRow]] = ()
 ) -> tuple[str, list[str]]:
-    """Return what observations of a session come to, in local words, and the files changed most in them.
+    """Return a session's summary written by rules, and the files that it changed most.
 
-    `later` is what each session after it did: they may have settled what it left open.
+    `later` holds the observations of each session after it, which may have settled what it left open.
     """
     done = [row for row in rows if row.tool_name not in SPOKEN]
     ends = [row for row in rows if row.tool_name in {"Stop", "StopFailure"}]
@@ -194,11 +194,11 @@ def local_summary(
 
 
 def _save_told(session: Session, rows: Sequence[ObservationRow], *, up_to: int) -> None:
-    """Store a session's summary, its key files and decisions, and where it left its thread.
+    """Store a session's summary, its key files and decisions, and the state of its thread.
 
-    What the model has told stays, marked where the record says otherwise, and what came since follows.
+    A summary by the model stays, with marks where the record contradicts it; what came since follows.
     """
-    # What a session did in another project is none of this one's business.
+    # Leave out what the session did in other projects.
     own = [row for row in rows if row.project_dir == session.project_dir]
     later = timeline.done_after(session)
     told, since = _retold(session, own)
@@ -216,7 +216,7 @@ def _save_told(session: Session, rows: Sequence[ObservationRow], *, up_to: int) 
 
 
 def _retold(session: Session, own: Sequence[ObservationRow]) -> tuple[str, Sequence[ObservationRow]]:
-    """Return what the model has told of a session, asked or at a compaction, and what came since."""
+    """Return the model's summary of a session (requested, or from a compaction), and the rows since then."""
     since = [row for row in own if row.pk > session.retold_pk]
     compacted = next((row for row in reversed(since) if row.tool_name == compaction.NAME), None)
     if compacted is None:
@@ -225,12 +225,12 @@ def _retold(session: Session, own: Sequence[ObservationRow]) -> tuple[str, Seque
 
 
 def is_look(event: PendingEvent) -> bool:
-    """Tell whether an event is folded with its neighbours."""
+    """Tell whether an event is a look, which is folded with its neighbours into one observation."""
     return event.priority == "low" and event.event_name == "PostToolUse"
 
 
 def capture_of(event: PendingEvent) -> Capture:
-    """Return an event as the distillers take it."""
+    """Return an event in the form that the distillers take."""
     return Capture(
         event_name=event.event_name,
         tool_name=event.tool_name,
@@ -242,7 +242,7 @@ def capture_of(event: PendingEvent) -> Capture:
 def _observe(
     event: PendingEvent, capture: Capture, edit: Edit | None, prompt: str | None, *, upgrade: str | None
 ) -> str | None:
-    """Store the observation of an event, and the names that it took out of the code; else say why not."""
+    """Store an event's observation and the names that it took out of the code; return the reason if none."""
     if _answers_the_client(event, capture):
         return "an answer to the client's notice"
     outcome = local.observe(_quoted(event, capture), edit, prompt=prompt)
@@ -256,7 +256,7 @@ def _observe(
 
 
 def _answers_the_client(event: PendingEvent, capture: Capture) -> bool:
-    """Tell whether a report only acknowledges a notice that the client wrote."""
+    """Tell whether a report only acknowledges a notice from the client."""
     report = capture.payload.get(_REPORTS["Stop"])
     if event.event_name != "Stop" or not isinstance(report, str):
         return False
@@ -265,7 +265,7 @@ def _answers_the_client(event: PendingEvent, capture: Capture) -> bool:
 
 
 def _quoted(event: PendingEvent, capture: Capture) -> Capture:
-    """Return a capture with quotation marks around what its words repeat of texts read before."""
+    """Return a capture with quotation marks around the passages that repeat texts read before."""
     payload = capture.payload
     name = _REPORTS.get(event.event_name, "")
     if isinstance(report := payload.get(name), str):
@@ -277,13 +277,13 @@ def _quoted(event: PendingEvent, capture: Capture) -> Capture:
 
 
 def _heard(event: PendingEvent, chars: int) -> Iterator[str]:
-    """Yield what tools and sub-agents said before an event, in about the last `chars` characters."""
+    """Yield the output of tools and sub-agents before an event: about the last `chars` characters."""
     for payload in queries.answers_before(event, chars=chars):
         yield from echoes.from_outside(payload)
 
 
 def _look(event: PendingEvent, prompt: str | None, *, upgrade: str | None) -> dict[str, str | None]:
-    """Store the observation of a look and its neighbours; return what the row of each has to say."""
+    """Store one observation for a look and its neighbours; return the note for each event's row."""
     events = queries.fold_of(event)
     outcome = local.fold([_quoted(each, capture_of(each)) for each in events], prompt=prompt)
     if isinstance(outcome, Skip):
@@ -298,9 +298,9 @@ def _seen(event: PendingEvent, note: str | None) -> Seen:
 
 
 def _follow(capture: Capture, edit: Edit | None, seen: Seen) -> bool:
-    """Take into the map what an event changed, with the edit in it; tell whether the calls may be others now.
+    """Update the code map from an event; return whether the project's call edges may have changed.
 
-    Non-fatal: what fails is logged, and the next scan finds the file as it is.
+    Non-fatal: a failure is logged, and the next scan reads the file again.
     """
     try:
         if edit:
@@ -313,9 +313,9 @@ def _follow(capture: Capture, edit: Edit | None, seen: Seen) -> bool:
 
 
 def _past_changes(project_dir: str, edit: Edit, seen: Seen) -> list[dict[str, Any]]:
-    """Return what an imported edit changed, for the function history; the map, which is of today, stays.
+    """Return the function history rows of an imported edit; the code map stays as it is.
 
-    Of an edit whose transcript does not hold both versions of the file nothing is concluded. Non-fatal.
+    An edit whose transcript lacks one version of the file gives no rows. Non-fatal: a failure is logged.
     """
     try:
         both = edit.before or "", edit.after or ""
@@ -329,7 +329,7 @@ def _follow_edit(project_dir: str, edit: Edit, seen: Seen) -> bool:
     language = languages.of(edit.path)
     if language is None:
         return False
-    if edit.after is None:  # the event does not hold it whole
+    if edit.after is None:  # the event does not hold the whole file
         file_index.rescan(project_dir, dataclasses.replace(seen, at=inbox.utc_now()), paths=[edit.path])
     else:
         before = "" if edit.is_new else edit.before
@@ -338,7 +338,7 @@ def _follow_edit(project_dir: str, edit: Edit, seen: Seen) -> bool:
 
 
 def _follow_command(capture: Capture, seen: Seen) -> bool:
-    """Rescan what a command wrote, or the project after a git command that moved files; failed ones too."""
+    """Rescan the files that a command wrote, or the project after git moved files; after failures too."""
     command = fields.argument(capture, "command")
     now = dataclasses.replace(seen, at=inbox.utc_now())
     if any(step.program == "git" and _MOVING & set(step.operands[:1]) for step in shell.steps(command)):
@@ -359,7 +359,7 @@ def _log(event: PendingEvent, note: str | None, took_s: float) -> None:
 
 
 def _save(observation: Observation, events: list[PendingEvent], upgrade: str | None) -> None:
-    """Store what events came to; `upgrade` is as in `rewrites`, None as the settings say."""
+    """Store the observation of events; `upgrade` is as in `rewrites`, None lets the settings decide."""
     first, last = events[0], events[-1]
     text = "\n".join((observation.title, observation.summary, observation.detail or ""))
     tier = first.priority if first.tool_name else ""

@@ -1,6 +1,6 @@
-"""Find the names that an edit takes out of the code, and the values that settings had before. Pure.
+"""Find the names that an edit removes from the code, and the values that it replaces in settings. Pure.
 
-What was stated of them before is no longer so; whether a name is gone for good the work tree tells.
+Earlier statements about them are out of date. Only the work tree shows whether a name is gone for good.
 """
 
 import itertools
@@ -20,13 +20,13 @@ from claude_mem_lite.distill.observation import Capture
 
 _TOKEN = re.compile(r"(?:\b\d+_)?[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
 _PARTS = re.compile(r"[.-]")
-# What is written like a name of code, not like a word.
+# A token written like a code name, not like a word.
 _CODE = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|\w_\w|\w[.-]\w")
 _SHORTEST, _LONGEST = 5, 80
 _QUOTED, _SYNTAX = re.compile(r"`([^`\n]{8,80})`"), re.compile(r"[][=(){}$\"'<>;:%]")
-_VARIABLE = 2  # letters: what is so short before a dot may be called otherwise anywhere
+_VARIABLE = 2  # letters; a name this short before a dot may be a variable, called differently elsewhere
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-# `name = value` of a literal: a number, a quoted text, a word without blanks.
+# `name = value` with a literal value: a number, a quoted text, a word without spaces.
 _SETTING = re.compile(
     r"^\s*(?:(?:const|let|var|export|val|final|static|pub|readonly)\s+)*"
     r"[\"']?(?P<name>[A-Za-z][\w.-]{2,60})[\"']?(?:\s*:[^=:]{1,40}(?= =))?\s*(?::=|[:=])\s*"
@@ -35,7 +35,7 @@ _SETTING = re.compile(
 _QUOTES = "\"'"
 _EDITORS = frozenset({"sed", "perl"})
 _IN_PLACE, _ANCHOR = re.compile(r"-\w*i"), re.compile(r"\\[b<>]")
-# Literal text that is looked for in what is told: no plain word, and nothing that a pattern means otherwise.
+# Literal text to search for: no plain word, and no characters with a meaning in patterns.
 _LITERAL, _MARKED = re.compile(r"[\w@./:-]{4,80}"), re.compile(r"[\d@./:]")
 _PATH = re.compile(r"[\w@./+-]+")
 _SUBSTITUTION = re.compile(
@@ -45,9 +45,9 @@ _SUBSTITUTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A name that an edit took out, and what came in its place, "" where nothing did for certain.
+    """A name that an edit removed, and its replacement ("" if none is certain).
 
-    `beside` is the setting of which it was the value; what `was_defined` there was the name's definition.
+    `beside` is the setting whose value it was; `was_defined` if the edit removed the name's definition.
     """
 
     name: str
@@ -56,15 +56,15 @@ class Retired:
     was_defined: bool = False
 
     def as_row(self) -> dict[str, Any]:
-        """Return the columns that keep it; a name that is only gone from one place may still be in others."""
+        """Return the columns for storage; a name removed in one place may still be used in others."""
         is_gone = self.was_defined or bool(self.beside)
         return {"name": self.name, "replacement": self.replacement, "beside": self.beside, "is_gone": is_gone}
 
 
 def taken_out(capture: Capture, edit: Edit | None) -> tuple[list[Retired], list[tuple[str, str]]] | None:
-    """Return what a tool call took out of the code, and what it put in (name, setting); None for neither.
+    """Return the names that a tool call removed, and those it added as (name, setting); None for neither.
 
-    `edit` is the one that the call made, if any; a text for people is no code.
+    `edit` is the edit that the call made, if any; prose is not code and gives None.
     """
     if edit:
         return None if edit.is_prose else (retired_by(edit), brought_by(edit))
@@ -76,9 +76,9 @@ def taken_out(capture: Capture, edit: Edit | None) -> tuple[list[Retired], list[
 
 
 def _moved(step: Command) -> Iterator[Retired]:
-    """Yield the names of the files that a step removes or gives another name; of what git tracks, the paths.
+    """Yield the names of the files that a step removes or renames; for `git mv` and `git rm` also the paths.
 
-    A script that git knows at the top is called by `./` and its name.
+    A tracked script in the top folder goes by "./" and its name.
     """
     is_git = step.program == "git"
     what = step.words[1] if is_git and len(step.words) > 1 else step.program
@@ -102,9 +102,9 @@ def _moved(step: Command) -> Iterator[Retired]:
 
 
 def _substituted(step: Command) -> Iterator[Retired]:
-    """Yield the names for which a step puts others into files, `sed -i 's/LoadAll/loadShelf/g'`.
+    """Yield the names that a step replaces in files, as `sed -i 's/LoadAll/loadShelf/g'` does.
 
-    In one file that is no renaming, unless the work tree says so.
+    In a single file this is not a rename, unless the work tree shows one.
     """
     is_in_place = _EDITORS.intersection(step.words) and any(map(_IN_PLACE.match, step.words))
     words = step.operands if is_in_place else ()
@@ -120,7 +120,7 @@ def _substituted(step: Command) -> Iterator[Retired]:
 
 
 def retired_by(edit: Edit) -> list[Retired]:
-    """Return the names that are in lines that an edit removed and in none that it added, and old values."""
+    """Return the names in an edit's removed lines that no added line has, and the old values of settings."""
     before, after = _in_lines(edit.removed), _in_lines(edit.added)
     gone = [name for name in before if name not in after]
     come = [name for name in after if name not in before]
@@ -141,14 +141,14 @@ def retired_by(edit: Edit) -> list[Retired]:
 
 
 def brought_by(edit: Edit) -> list[tuple[str, str]]:
-    """Return the names and values that an edit puts into the code, as name and setting, "" for none."""
+    """Return the names and values that an edit adds, as (name, setting) with "" for no setting."""
     names = ((name, "") for name in _in_lines(edit.added))
     return [*names, *((value, name) for name, value in _settings(edit, edit.added).items())]
 
 
 @lru_cache(maxsize=8_192)
 def code_names(text: str) -> tuple[str, ...]:
-    """Return the names of code in a text, each once, with the parts of those with dots and hyphens."""
+    """Return the code names in a text, each once, and the parts of names with dots and hyphens."""
     found: dict[str, None] = {}
     for token in _TOKEN.findall(text):
         for name in (token, *_PARTS.split(token)):
@@ -158,36 +158,36 @@ def code_names(text: str) -> tuple[str, ...]:
 
 
 def stated_names(text: str) -> list[str]:
-    """Return the names of code in a text that a work tree can be asked for."""
+    """Return the code names in a text that can be searched for in a work tree."""
     return [name for name in code_names(text) if name.isascii() and not may_be_word(name)]
 
 
 def stated_code(text: str) -> list[str]:
-    """Return the code that a text quotes in backticks and that is more than a name: `retry: 1`."""
+    """Return the code in backticks that is more than a name: `retry: 1`."""
     quoted = (each for each in _QUOTED.findall(text) if each.isascii())
     return [each for each in quoted if is_code(each)]
 
 
 def is_code(quoted: str) -> bool:
-    """Tell whether what is quoted is more than a name, or a name that is called."""
+    """Tell whether quoted text is more than a name or a call without arguments."""
     return bool(_SYNTAX.search(quoted)) and not quoted.endswith("()")
 
 
 def is_literal(text: str) -> bool:
-    """Tell whether a text stands for itself and is no name of code: a path, a package, a host with a port."""
+    """Tell whether a text is literal and no code name: a path, a package, a host with a port."""
     return bool(_LITERAL.fullmatch(text) and _MARKED.search(text)) and not _TOKEN.fullmatch(text)
 
 
 def may_be_word(name: str) -> bool:
-    """Tell whether nothing but a hyphen makes something a name: `read-only`."""
+    """Tell whether only a hyphen makes a text look like a name: `read-only`."""
     return not _CODE.search(name.replace("-", " "))
 
 
 def in_code(tokens: Collection[str], names: Iterable[str]) -> tuple[set[str], dict[str, str]]:
-    """Return all that stands in a work tree's tokens, and what stands there now for some names: `b.name`.
+    """Return the names that a work tree's tokens hold, and the new forms of moved `names`: `b.name`.
 
-    `a.name` has become that if nothing but `b` stands before the last part. If that is still there otherwise,
-    it may be what was meant, and the name counts as held; but not for the ending of a file.
+    `a.name` has moved to `b.name` if `b` is all that stands before `name` in the tree. If `name` is there in
+    any other way, it may be what was meant and `a.name` counts as held; a file's suffix does not count.
     """
     joined = [name for name in names if _PARTS.search(name)] if tokens else []
     lasts = {_PARTS.split(name)[-1] for name in joined}
@@ -225,13 +225,13 @@ def _in_lines(lines: Iterable[str]) -> dict[str, None]:
 
 
 def _is_variable(old: str, new: str) -> bool:
-    """Tell whether only what may be a variable differs before the last dot: `e.name`, `entry.name`."""
+    """Tell whether only a possible variable before the last dot differs: `e.name`, `entry.name`."""
     (owner, _, last), (other, _, same) = old.rpartition("."), new.rpartition(".")
     return last == same and min(len(owner), len(other)) <= _VARIABLE
 
 
 def _only(line: str, names: Sequence[str]) -> list[str]:
-    """Return the name in a line that is one of some, [] if there are none or several."""
+    """Return in a list the one of `names` that a line has; [] if it has none or several."""
     found = [name for name in code_names(line) if name in names]
     longest = max(found, key=len, default="")
     return [longest] if longest and all(name in longest for name in found) else []
@@ -242,7 +242,7 @@ def _words(name: str) -> list[str]:
 
 
 def _values(edit: Edit) -> list[Retired]:
-    """Return the old values of settings that have another one now, and what a configuration has no more."""
+    """Return the old values of changed settings, and multi-word values that a configuration has lost."""
     old, new = _settings(edit, edit.removed), _settings(edit, edit.added)
     return [
         Retired(value, new.get(name, ""), beside=name)
@@ -252,7 +252,7 @@ def _values(edit: Edit) -> list[Retired]:
 
 
 def _settings(edit: Edit, lines: Iterable[str]) -> dict[str, str]:
-    """Return the settings in some lines; in code a bare word is a variable."""
+    """Return the settings in some lines; in code, a bare word as value is a variable and does not count."""
     found = (match for line in lines if (match := _SETTING.match(line)))
     return {
         match["name"]: match["value"].strip(_QUOTES)

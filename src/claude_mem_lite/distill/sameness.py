@@ -1,7 +1,7 @@
-"""Compare two learnings: the same, one matter told otherwise, or neither, by words and meaning. Pure.
+"""Compare two learnings by words and meaning: the same, a different rule on one matter, or neither. Pure.
 
-A distance between vectors shows the matter, not the claim: "use tabs" is near to "never use tabs". So what is
-near is the same only where nothing stands for something else, and contradicts only where the newer says so.
+A distance between vectors shows the matter, not the claim: "use tabs" is near "never use tabs". So near texts
+are the same only if no word replaces another, and the newer replaces the older only if it says so.
 """
 
 import re
@@ -11,27 +11,27 @@ from typing import Literal, NamedTuple
 from claude_mem_lite.distill import phrases
 from claude_mem_lite.search.words import STOP_WORDS, lemma
 
-# "replaces": the newer says that the old is no longer so. "rivals": one matter told otherwise; both may hold.
-# "near": on one matter by their meaning, and one may speak against the other. "again": nothing tells the two
-# apart; only a person knows whether they are one rule.
+# "replaces": the newer says that the old no longer holds. "rivals": different rules on one matter; both may
+# hold. "near": on one matter by their meaning, and one may contradict the other. "again": nothing tells the
+# two apart; only a person knows whether they are one rule.
 Relation = Literal["same", "replaces", "rivals", "near", "again", "other"]
 
-SAME_SHARE = 0.6  # of the words of two texts together, from which on they say the same
-_PART_SHARE = 0.5  # of the longer text, which a shorter one that adds nothing has to have
-# Cosines: the same, as far as the words go with it; on one matter; so too where they share a word and one
-# speaks against the other; on another.
+SAME_SHARE = 0.6  # shared part of all words of two texts, from which on they say the same
+_PART_SHARE = 0.5  # the same limit if the shorter text adds no word of its own
+# Cosines. From NEAR on: the same, unless the words differ. Below _ALIKE: not the same. From _ON_ONE_MATTER,
+# or with a shared word and a contradiction from _LOOSELY on: on one matter. Below _FAR: on different matters.
 # Source: 296 labelled pairs, all-MiniLM-L6-v2.
 NEAR, _ALIKE, _ON_ONE_MATTER, _LOOSELY, _FAR = 0.9, 0.65, 0.4, 0.35, 0.3
-_MOST_SHARED = 2  # words, from which on two texts are on one matter if they are not far from each other
-_FRAME_SHARE = 0.5  # of the words of two texts that differ in one place
-_REJECTED_SHARE = 1 / 3  # of what a text speaks for, which another has to speak against
+_MOST_SHARED = 2  # with this many shared words two texts are on one matter from _FAR on
+_FRAME_SHARE = 0.5  # shared part of the words of two texts that differ in one place
+_REJECTED_SHARE = 1 / 3  # part of the terms a text is for that another must be against to reject it
 _LONGEST_SLOT = 3
-_ORDER = frozenset({"first", "last"})  # of two that tell of an order, the one tells of another
+_ORDER = frozenset({"first", "last"})  # with one of these, two texts can demand opposite orders
 _READ = 1_200
-_KEPT = 2_048  # texts whose reading is kept: a candidate is held against all that is known
-_SHORTEST_STEMMED = 4  # of what ends with "s": DNS is no plural
+_KEPT = 2_048  # texts in the cache: each candidate is compared with every known learning
+_SHORTEST_STEMMED = 4  # letters of a word with a final "s"; a shorter one is no plural: DNS
 
-# What every learning says of everything: it tells of no matter.
+# Words that occur in learnings on any matter.
 _GENERIC = frozenset(
     """also always avoid allow allowed been being directly don dont don't do either else ever everything fine
     from go goes going gone instead just keep keeps live lives lie lies longer make makes may must need
@@ -53,7 +53,7 @@ _CLAUSE = re.compile(r"[,;.!](?=\s|$)|\s(?:but|and|while|whereas)\s|[\u3001\u300
 
 
 class _Claim(NamedTuple):
-    """The terms that a text speaks for, in its order, and against; `given_up` are also those of both."""
+    """The terms that a text is for, in order, and those it is against; `given_up` are all that it negates."""
 
     for_: tuple[str, ...]
     against: frozenset[str]
@@ -62,9 +62,9 @@ class _Claim(NamedTuple):
 
 
 def terms(text: str) -> list[str]:
-    """Return what a text is about, in order and once each: stems of words, names of code as they stand.
+    """Return a text's terms in order, once each: stems of words, code names unchanged.
 
-    Of a script without spaces it is each two characters that stand together.
+    For a script without spaces, each pair of adjacent characters is a term.
     """
     found: dict[str, None] = {}
     text = text.replace("\u2019", "'")[:_READ]
@@ -79,10 +79,10 @@ def terms(text: str) -> list[str]:
 
 
 def relation(old: str, new: str, cosine: float = 0.0, near: float = NEAR) -> Relation:
-    """Tell how `new` stands to `old`; `cosine` (-1 to 1) is how near they are in meaning, 0 if nobody knows.
+    """Return the relation of `new` to `old`; `cosine` (-1 to 1) is their similarity in meaning, 0 if unknown.
 
-    From the cosine `near` on they say the same, unless the words say otherwise. Of two that are only on one
-    matter nobody but a person can tell whether they can stand together.
+    From the cosine `near` on they count as the same, unless their words differ in an essential way. Whether
+    two texts that are only on one matter can both hold, only a person can tell.
     """
     if _normal(old) == _normal(new):
         return "same"
@@ -103,13 +103,13 @@ def relation(old: str, new: str, cosine: float = 0.0, near: float = NEAR) -> Rel
 
 
 def names_differ(one: str, other: str) -> bool:
-    """Tell whether each of two texts has a number or a name of code that the other has not."""
+    """Tell whether each of two texts has a number or a code name that the other lacks."""
     first, second = ({term for term in terms(text) if _NAME.search(term)} for text in (one, other))
     return bool(first - second and second - first)
 
 
 def _pieces(token: str) -> list[str]:
-    """Return a token, its parts where hyphens join it, or each two characters of an unspaced script."""
+    """Return a token in a list, its parts if hyphenated, or each pair of characters of an unspaced script."""
     token = token.strip("./-") if not token.startswith(("-", ".")) else token.rstrip("./-")
     if _UNSPACED.search(token):
         runs = _UNSPACED.findall(token)
@@ -137,7 +137,7 @@ def _claim(text: str) -> _Claim:
             chosen += terms(clause)
             continue
         head, tail = terms(clause[: negation.start()]), terms(clause[negation.end() :])
-        # "WAL mode must not be used": what is turned down stands before the verb.
+        # "WAL mode must not be used": in the passive, the rejected thing stands before the verb.
         is_passive = len(tail) <= 1 and not phrases.CHANGES.match(negation[0])
         chosen += [] if is_passive else head
         against |= {*tail, *head} if is_passive else {*tail}
@@ -148,7 +148,7 @@ def _claim(text: str) -> _Claim:
 
 
 def _rejects(one: _Claim, other: _Claim) -> bool:
-    """Tell whether one speaks against what the other speaks for, and hardly anything else."""
+    """Tell whether one text is against the terms that the other is for, and against hardly anything else."""
     chosen = set(other.for_)
     shared = one.against & chosen
     is_whole = one.against <= chosen or chosen <= one.against
@@ -173,16 +173,16 @@ def _about(claim: _Claim) -> set[str]:
 
 
 def _are_apart(before: _Claim, after: _Claim) -> bool:
-    """Tell whether two texts differ in nothing but what they are for, or in one thing of many."""
+    """Tell whether two texts are for different things: swapped, rejected by one, or replaced in one place."""
     mine, theirs = set(before.for_), set(after.for_)
     is_turned = mine | before.against == theirs | after.against and mine != theirs
     return is_turned or _rejects(after, before) or _rejects(before, after) or _differ_in_one(before, after)
 
 
 def _are_opposed(before: _Claim, after: _Claim, new: str) -> bool:
-    """Tell of two texts on one matter whether one speaks against anything that the other speaks for.
+    """Tell whether one of two texts on one matter is against anything that the other is for.
 
-    So do another number, another order, and a newer text that tells of a change.
+    A different number, the opposite order, and a newer text that announces a change count as well.
     """
     first = [each for each in before.for_ if each in after.for_]
     second = [each for each in after.for_ if each in before.for_]
@@ -198,7 +198,7 @@ def _are_opposed(before: _Claim, after: _Claim, new: str) -> bool:
 
 
 def _differ_in_one(before: _Claim, after: _Claim) -> bool:
-    """Tell whether two texts are one frame with another thing in it, and begin with the same thing."""
+    """Tell whether two texts differ in one place only, which is not their first word."""
     mine, theirs = set(before.for_), set(after.for_)
     old, new = mine - theirs, theirs - mine
     is_frame = len(mine & theirs) >= _FRAME_SHARE * max(len(mine), len(theirs))
@@ -207,7 +207,7 @@ def _differ_in_one(before: _Claim, after: _Claim) -> bool:
 
 
 def _says_so(new: str, before: _Claim, after: _Claim) -> bool:
-    """Tell whether a text says that something else held until now, and that this was it."""
+    """Tell whether a text says that the old rule no longer holds."""
     if phrases.FROM_NOW_ON.search(new):
         return True
     is_given_up = bool(after.given_up) and after.given_up <= set(before.for_)
@@ -215,5 +215,5 @@ def _says_so(new: str, before: _Claim, after: _Claim) -> bool:
 
 
 def tells_of_change(new: str) -> bool:
-    """Tell whether a text says that something else held until now."""
+    """Tell whether a text says that something else was the rule before."""
     return any(each.search(new) for each in (phrases.CHANGES, phrases.FROM_NOW_ON))

@@ -1,4 +1,4 @@
-"""Read where a session stands from the databases, and tell in a line what became of a file's functions."""
+"""Read a session's state from the databases, and describe in one line how a file's functions changed."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from claude_mem_lite.storage.models import FunctionChange, Observation
 from claude_mem_lite.text import join
 
 _CHANGES, _HEARD_CHARS = 300, 300_000
-_NAMES = 6  # functions named of a file
+_NAMES = 6  # functions named per file and verb
 _SIGNATURE_CHARS = 60
 _STRING = re.compile(r"[\"']")  # a default value can be a sentence
 _TEST = re.compile(r"(?i:(?:^|[/_.-])(?:tests?|specs?)[/_.-])|[a-z]Tests?\.")
@@ -26,7 +26,7 @@ def standing(
     rows: Sequence[Observation],
     later: Sequence[Sequence[Observation]] = (),
 ) -> State:
-    """Return where a session stands by its observations and by those of each session after it, in order."""
+    """Return a session's state from its observations and those of each session after it, oldest first."""
     committed = next((row.created_at for row in reversed(rows) if is_commit(row)), "")
     by_file: dict[str, list[FunctionChange]] = {}
     for row in code.changes_of(project_dir, [session_id], since=committed, limit=_CHANGES):
@@ -37,7 +37,7 @@ def standing(
 
 
 def _quoting(session_id: str) -> Callable[[str], str]:
-    """Return what quotes the words of a text that the session had read somewhere before."""
+    """Return a function that puts quotation marks around passages which the session had read before."""
     last = timeline.last_event(session_id)
 
     def heard() -> Iterator[str]:
@@ -50,11 +50,11 @@ def _quoting(session_id: str) -> Callable[[str], str]:
 def changed(
     rows: Sequence[FunctionChange], *, verbs: Sequence[str] = VERBS, docs: Mapping[str, str] | None = None
 ) -> str:
-    """Return what became of a file's functions: "new allocate(total, weights); changed split".
+    """Describe how a file's functions changed: "new allocate(total, weights); changed split".
 
-    `rows` are newest first. What was made and changed is new, what was made and removed again is not told.
-    Only what `verbs` name is told. `docs` say what new functions are for, each quoted: these come first, and
-    without their signatures.
+    `rows` are newest first. A function that was added and then changed is new; one that was added and then
+    removed is left out. Only changes named in `verbs` are listed. `docs` are the quoted docstrings of new
+    functions: these come first, without signatures.
     """
     docs = docs or {}
     last: dict[str, FunctionChange] = {}
@@ -78,5 +78,5 @@ def changed(
 
 
 def is_test(path: str) -> bool:
-    """Tell whether a file is one of tests, by what languages call such files and their folders."""
+    """Tell whether a file is a test, by the usual names of test files and folders."""
     return _TEST.search(path) is not None

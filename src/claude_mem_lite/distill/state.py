@@ -1,6 +1,6 @@
-"""Tells where a session stands: its thread, its statements, and the names, files and commands in it. Pure.
+"""Build a session's state: its thread, its statements, and the names, files and commands in it. Pure.
 
-It is made at each session's end, and anew when its conversation is compacted, and is told at later starts.
+The state is built at the session's end and again after each compaction; later sessions see it at their start.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _CODE = re.compile(r"`([^`]+)`")
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a session stands.
+    """The state in which a session ended.
 
-    `thread` are its lines, what matters most first, and `statements` what its turns stated, the newest
-    first; `names` says how many of its rows name something; `commands` are those that it ran, with how
-    often; `files` how often each was changed, those that were only read with 0; `is_merged` whether its
-    branch has been brought in since, `merged_as` by which pull request, with its title.
+    `thread` holds its lines, most important first, and `statements` what its turns stated, newest first.
+    `names` counts the rows that mention each name, `commands` the runs of each command, and `files` the edits
+    of each file (0 if it was only read). `is_merged` is whether its branch has been merged since, `merged_as`
+    the pull request with its title.
     """
 
     thread: Sequence[Said] = ()
@@ -44,12 +44,12 @@ class State:
     merged_as: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields as they are stored."""
+        """Return the fields in the form in which they are stored."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> State:
-        """Return what `as_json` has made."""
+        """Return the state that `as_json` stored."""
         thread, stated = (
             [Said(**{**each, "stands_for": tuple(each["stands_for"])}) for each in stored.get(name, ())]
             for name in ("thread", "statements")
@@ -69,11 +69,11 @@ def state_of(
     changes: Mapping[str, str] | None = None,
     later: Sequence[Sequence[Row]] = (),
 ) -> State:
-    """Return where a session stands by its observations, in the order of time.
+    """Return a session's state from its observations, oldest first.
 
-    `plan` are the events of its to-do list or tasks, and `quote` puts quotation marks around what its steps
-    repeats of others; `changes` says what became of a file's functions;
-    `later` are the observations of each session after it, which may have settled what it left open.
+    `plan` holds the events of its to-do list or tasks; `quote` puts quotation marks around what their steps
+    repeat from texts read before; `changes` describes the function changes of each file; `later` holds the
+    observations of each session after it, which may have settled what it left open.
     """
     thread = thread_of(rows, plan=plan, quote=quote, changes=changes, later=later)
     counted: Counter[str] = Counter()
@@ -91,7 +91,7 @@ def state_of(
         for row in reversed(lasting)
         for said in by_user.get(row.id) or _stated(row, questions.get(row.id, ""), worked)
     ]
-    if not stated:  # nobody has reported: what was done speaks for itself
+    if not stated:  # without a report, list commits or else edits
         commits = [row for row in reversed(rows) if is_commit(row)]
         done = commits or [row for row in reversed(rows) if row.tool_name in EDITORS]
         stated = [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
@@ -102,15 +102,15 @@ def state_of(
 
 
 def _has_merged(rows: Sequence[Row]) -> bool:
-    """Tell whether a session has merged its pull request, and edited nothing since."""
+    """Tell whether a session merged its pull request and edited nothing afterwards."""
     last = next((row for row in reversed(rows) if row.tool_name in EDITORS or has_merged(row)), None)
     return last is not None and has_merged(last)
 
 
 def _stated(row: Row, question: str, commands: set[str]) -> list[Said]:
-    """Return what a row states, a prompt how things are to be; an answer stands under its question.
+    """Return what a row states, of a prompt only its working rules; `question` is the default first head.
 
-    A list of `commands` that a session ran says only that they were well.
+    A list of `commands` that the session ran is left out: it only says that they succeeded.
     """
     if row.tool_name == "UserPromptSubmit":
         return [Said(row.id, row.created_at, each, is_users=True) for each in ways(row.summary)]
@@ -125,7 +125,7 @@ def _stated(row: Row, question: str, commands: set[str]) -> list[Said]:
 
 
 def _questions(rows: Sequence[Row]) -> dict[str, str]:
-    """Return the questions that reports answer, by the ids of these: short prompts that end as one."""
+    """Return the questions that reports answer, by the reports' ids: short prompts with a question mark."""
     asked, found = "", {}
     for row in rows:
         if row.tool_name == "UserPromptSubmit":
@@ -138,6 +138,6 @@ def _questions(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _deed(row: Row) -> str:
-    """Return what was done, with the first thing that is stated of it beside."""
+    """Return a row's title, with the first statement of its summary that adds something."""
     beside = [each.text for each in statements(row.summary) if each.says.rstrip(".") not in row.title]
     return ". ".join([row.title.rstrip("."), *beside[:1]])

@@ -1,4 +1,4 @@
-"""Splits a report into the sentences and list items that state something; finds the names in them. Pure."""
+"""Split a report into the sentences and list items that state something; find the names in them. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,25 +14,25 @@ STATEMENT_CHARS = 240
 _HEAD_CHARS = 110
 _SHORTEST, _WORDS = 10, 2
 _NO_STATEMENT = (":", ":”", "?", "\uff1f")
-_TICKED = ("[x] ", "[X] ")  # of a list of things to do
+_TICKED = ("[x] ", "[X] ")  # done items of a to-do list
 
 _CODE = re.compile(r"^[ \t]*“?```.*?(?:^[ \t]*```”?[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _ROW, _CELLS, _RULE = re.compile(r"[ \t]*\|(.*)\|[ \t]*"), re.compile(r"(?<!\\)\|"), re.compile(r"[-:| \t]+")
 _NO_WORDS = re.compile(r"[\W\d_]+").fullmatch
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
-# What a list or a table puts before its entries.
+# Marks that a list or a table puts before its entries.
 _LEAD = re.compile(r"^[^\w`'\"“./$#@<(\[-]+")
 _ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+•]|\d+[.)])[ \t]+(?P<says>.*)$")
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+(?P<marked>.*?)|\*\*(?P<bold>[^*\n]+)\*\*:?)[ \t#]*$")
-# What code, files, flags, tickets and measured figures look like in any language: `…`, a/path, file.ext,
-# camelCase, PascalCase, snake_case, #12, ABC-12, --flag, 15 ms.
+# Names that look the same in any language: code, files, flags, tickets, measured figures. Examples: `…`,
+# a/path, file.ext, camelCase, PascalCase, snake_case, #12, ABC-12, --flag, 15 ms.
 _NAME = re.compile(
     r"`(?P<code>[^`\n]{2,60})`|(?<![\w/])[\w.-]*(?:/[\w.-]+)+|\b\w+\.[a-z]{1,4}\b|\b[a-z]+[A-Z]\w+"
     r"|\b[A-Z][a-z0-9]+[A-Z]\w*|\b\w+_\w+\b|#\d+|\b[A-Z]{2,}-\d+\b|--[a-z][\w-]+"
     r"|\b\d+(?:\.\d+)? ?(?:ms|s|%|MB|kB|x)\b"
 )
 
-# How a sentence begins whose subject stands in the one before it.
+# The beginning of a sentence that refers to the one before it.
 _REFERS = re.compile(
     r"(?:this|that|these|those|it|its|they|then|and|but|so|both|now it|dies|diese[rs]?|das|es|ce(?:la|ci)?|ça"
     r"|esto|eso|isto|isso|questo|это|он[аио]?|also|additionally|auch|außerdem|aussi|también|também|anche"
@@ -40,9 +40,9 @@ _REFERS = re.compile(
     r"|problème|correction|cause|solución|problema|erro|causa|solução))\b|[这那它]|これ|それ|その",
     re.IGNORECASE,
 )
-# Where in a file something stood then.
+# Line numbers of a place in a file.
 _LINES = re.compile(r" \((?:at )?lines? \d[\d, -]*\)|(?<=[a-z]):\d+-\d+\b")
-# How an item begins that tells the old state, and one that tells the new.
+# The labels of an item with the old state, and of one with the new.
 _OLD = re.compile(
     r"\W*(?:before|old|previously|vorher|bisher|avant|antes|prima|раньше|было|之前|変更前)\b[^:\w]*[:\uff1a]",
     re.IGNORECASE,
@@ -52,7 +52,7 @@ _NEW = re.compile(
     r"[^:\w]*[:\uff1a]",
     re.IGNORECASE,
 )
-# What was only supposed, or held for a moment: "might be the cause", "all tests pass", in a dozen languages.
+# A guess, or a result of the moment: "might be the cause", "all tests pass", in a dozen languages.
 MOMENT = re.compile(
     r"\b(?:might|may be|maybe|perhaps|probably|likely|seems?|appears to|i (?:think|believe|suspect|assume)"
     r"|pass(?:es|ed|ing)?(?= now|[.!]|$)"
@@ -69,27 +69,27 @@ _PLAIN = re.compile(r"[\u3040-\u9fff]{2}|[^\W\d_]{3,}")
 
 
 class Statement(NamedTuple):
-    """A sentence or an item of a list; `head` is the heading or the words above its list, "" for none."""
+    """A sentence or a list item; `head` is the heading or the words above its list, "" for none."""
 
     says: str
     head: str = ""
 
     @property
     def text(self) -> str:
-        """What it says, with its head."""
+        """The statement with its head."""
         return f"{self.head}: {self.says}" if self.head else self.says
 
 
 def mark(text: str) -> str:
-    """Return what a statement that was told is known by."""
+    """Return the checksum by which a statement already shown is recognized: 8 hex digits."""
     return f"{crc32(text.encode()):08x}"
 
 
 def statements(report: str) -> list[Statement]:
-    """Return what a report states; no code, headings, questions or lists of names.
+    """Return the statements of a report, without code, headings, questions and lists of names.
 
-    A sentence that refers to the one before it is told with that, or not at all, and so is what was before
-    with what came after. Where in a file something stood is left out: it moves.
+    A sentence that refers to the one before it is joined with that or left out, and an old state is joined
+    with the new one. Line numbers are left out, because lines move.
     """
     text = _LINES.sub("", _CODE.sub("\n\n", report))
     found: dict[str, Statement] = {}
@@ -112,7 +112,7 @@ def statements(report: str) -> list[Statement]:
 
 
 def _with_new_state(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield blocks, of which "Before: …" and "After: …" are one, and the first alone is none."""
+    """Yield blocks, with "Before: …" and "After: …" joined into one; "Before: …" alone is left out."""
     old = ""
     for head, block in blocks:
         if _OLD.match(block):
@@ -123,9 +123,9 @@ def _with_new_state(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, st
 
 
 def _without_tables(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines, each row of a table but its head as an item of a list: "first cell: second".
+    """Yield lines with each table row, except the header, as a list item: "first cell: second".
 
-    Of more columns each has its head: "first cell: before 2; after 3".
+    With more than two columns each cell has its header: "first cell: before 2; after 3".
     """
     heads: list[str] | None = None
     for line in lines:
@@ -133,7 +133,7 @@ def _without_tables(lines: Iterable[str]) -> Iterator[str]:
         cells = _cells(row[1]) if row else []
         if row and heads is not None and not _RULE.fullmatch(row[1]):
             filled = [(cell, head) for cell, head in zip_longest(cells, heads, fillvalue="") if cell]
-            # Numbers before the first words only count the rows.
+            # Skip row numbers before the first cell with words.
             (first, _), *others = [*dropwhile(lambda each: _NO_WORDS(each[0]), filled)] or [("", "")]
             told = (f"{head} {cell}".strip() if len(others) > 1 else cell for cell, head in others)
             yield f"- {first}: {'; '.join(told)}"
@@ -147,8 +147,8 @@ def _cells(row: str) -> list[str]:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each paragraph and each item of a list, with the head under which an item stands."""
-    heads: list[tuple[int, str]] = [(-1, "")]  # the indents of those items that are heads, with their words
+    """Yield each paragraph and list item, with the head of an item."""
+    heads: list[tuple[int, str]] = [(-1, "")]  # indent and text of the enclosing heads
     head, block = "", ""
     for line in text.split("\n"):
         item, heading = _ITEM.match(line), _HEADING.match(line)
@@ -168,14 +168,14 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
         if says.rstrip(" *").endswith(":"):
             heads = [*heads, (indent, _as_head(says))] if item else [(-1, _as_head(says))]
         elif line.strip() and not item and not block:
-            heads = [(-1, "")]  # a paragraph: what comes after it is not under what stood above it
+            heads = [(-1, "")]  # a paragraph ends the scope of the heads above it
         block = f"{block}\n{says}" if block else says
     if block:
         yield head, block
 
 
 def _as_head(line: str) -> str:
-    """Return how a line ends as the words before an item, "" when they are too long for that."""
+    """Return the last sentence of a line as a head; "" if it is too long for one."""
     last = sentences(_LINK.sub(r"\1", line.replace("**", "")))[-1:]
     told = balanced(_LEAD.sub("", "".join(last)).strip().rstrip(":").rstrip())
     return told if 1 < len(told) <= _HEAD_CHARS else ""
@@ -188,26 +188,26 @@ def _says_something(told: str) -> bool:
         or "```" in told
         or told.startswith(_TICKED)
         or "[…]" in told
-        or told.count("(") != told.count(")")  # a part of an aside, or a choice: "A) …"
+        or told.count("(") != told.count(")")  # part of an aside, or an option: "A) …"
     ):
         return False
     return len(_PLAIN.findall(_NAME.sub(" ", told))) >= _WORDS
 
 
 def _is_verdict(told: str) -> bool:
-    """Tell whether a sentence is too short to be told without the one before it: "I wouldn't."."""
+    """Tell whether a sentence is too short to stand without the one before it: "I wouldn't."."""
     return (
         bool(told) and not told.endswith(_NO_STATEMENT) and len(_PLAIN.findall(_NAME.sub(" ", told))) < _WORDS
     )
 
 
-# Hashes, ids and dates, which hold for one run.
+# Hashes, ids and dates, which belong to one run.
 _ONE_OFF = re.compile(r"(?=.*\d)[0-9a-f][0-9a-f_:.-]{5,}|\d[\d.,:/-]*|#\d{6,}")
 
 
 @lru_cache(maxsize=8_192)
 def names(text: str) -> frozenset[str]:
-    """Return the names in a text, of code and what is written like it, and its figures; in lower case."""
+    """Return the code names, similar names and figures in a text, in lower case."""
     found = ((match["code"] or match[0]).lower() for match in _NAME.finditer(text))
     told = (name.strip("().,:;'\" ") for name in found)
     return frozenset(name for name in told if name and not _ONE_OFF.fullmatch(name))

@@ -1,4 +1,4 @@
-"""Summarize a session by rules, and mark what its record contradicts of the model's words. No model."""
+"""Summarize a session by rules, and mark what the record contradicts in the model's summary. No model."""
 
 import re
 from collections import Counter
@@ -10,12 +10,12 @@ from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.text import first_sentence, one_line, sentences, unique
 
-# The index of sessions shows as many characters of a summary.
+# The index of sessions shows this many characters of a summary.
 _LEAD_CHARS = 200
 _ASKED_CHARS = 72
 _SUMMARY_CHARS = 900
 
-# A port counts nothing: "0.0.0.0:80 failed".
+# The number must not be a port: "0.0.0.0:80 failed".
 _VERDICT = re.compile(
     r"(?<![\w.:])\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*"
 )
@@ -37,15 +37,15 @@ def summarize(
     later: Sequence[Sequence[Noted]] = (),
     ended: str = "",
 ) -> str:
-    """Return a session in at most 900 characters; "" when there is nothing to tell.
+    """Return a session's summary in at most 900 characters; "" if there is nothing to report.
 
-    All in the order of time; `last_messages` are what the assistant said at the end of each turn, `later` the
-    observations of each session after this one, which may have settled what it left open, `ended` is how it
-    ended where no message says so. The first 200 characters stand alone: they say what was asked and what
-    came of it.
+    All arguments are oldest first. `last_messages` holds the assistant's message at the end of each turn;
+    `later` the observations of each session after this one, which may have settled what it left open; `ended`
+    says how the session ended if no message does. The first 200 characters stand alone: the request and its
+    outcome.
     """
     requests = unique(conversation.asked(prompt).removeprefix("Asked: ") for prompt in prompts)
-    # Of what was said twice, the last time counts.
+    # Of a repeated report, keep the last.
     said = [*(first_sentence(message) for message in last_messages), ended]
     reports = unique(said[::-1])[::-1]
     commits = [match for each in observations if (match := _COMMIT.match(each.title))]
@@ -71,9 +71,9 @@ def summarize(
 
 
 def checked(text: str, rows: Sequence[Noted]) -> str:
-    """Return the model's words with a mark behind what the record contradicts; nothing is dropped.
+    """Return the model's text with a mark after each sentence that the record contradicts; drops nothing.
 
-    `rows` are the session's observations and those of later sessions, in the order of time.
+    `rows` are the observations of the session and of later sessions, oldest first.
     """
     verdict = _last_verdict(rows)
     good, gone = succeeding(rows), removed_files(rows)
@@ -81,7 +81,7 @@ def checked(text: str, rows: Sequence[Noted]) -> str:
         marked = _marked(sentence, good, gone, verdict)
         if marked != sentence and sentence in text:
             text = text.replace(sentence, marked, 1)
-        elif marked != sentence:  # its Markdown is not what it says
+        elif marked != sentence:  # its Markdown in the text differs from the plain sentence
             text = f"{text} {marked}"
     return text
 
@@ -118,7 +118,7 @@ def _stopped(sentence: str) -> str:
 
 
 def _listed(label: str, entries: Sequence[str], limit: int) -> str:
-    """Return an enumeration such as "Files: a; b; 3 more."."""
+    """Return a labelled list such as "Files: a; b; 3 more."."""
     if not entries:
         return ""
     shown = [*entries[:limit], *([f"{len(entries) - limit} more"] if len(entries) > limit else [])]
@@ -126,7 +126,7 @@ def _listed(label: str, entries: Sequence[str], limit: int) -> str:
 
 
 def _fitted(parts: Sequence[str]) -> str:
-    """Return the parts in order; one that no longer fits is left out for a later one that does."""
+    """Join the parts in order; skip a part that does not fit in favour of a later one that does."""
     text = ""
     for part in parts:
         if len(text) + len(part) < _SUMMARY_CHARS:
@@ -135,7 +135,7 @@ def _fitted(parts: Sequence[str]) -> str:
 
 
 def _last_verdict(observations: Sequence[Noted]) -> str:
-    """Return how the last test run ended, "" where there was none; in the order of time."""
+    """Return the result of the last test run, "" for none; `observations` are oldest first."""
     return next((found for each in reversed(observations) if (found := test_verdict(each))), "")
 
 
@@ -145,7 +145,7 @@ def has_bad_tests(verdict: str) -> bool:
 
 
 def test_verdict(observation: Noted) -> str:
-    """Return how a test run ended, such as "2 failed, 3 passed"; "" for what was none."""
+    """Return the result of a test run, such as "2 failed, 3 passed"; "" for another observation."""
     told = f"{observation.title}\n{observation.summary}" if observation.tool_name == "Bash" else ""
     found = _VERDICT.search(told)
     return found[0] if found else ""
@@ -164,9 +164,9 @@ def _marked(sentence: str, good: set[Key], gone: Sequence[str], verdict: str) ->
 
 
 def _names(sentence: str, key: Key) -> bool:
-    """Tell whether a sentence names a command: all the words of what makes it one attempt, in their order.
+    """Tell whether a sentence names a command: all the words of its key, in order.
 
-    One word alone counts between backticks only: make, find and test are words like others.
+    A single word counts only between backticks, because make, find and test are also ordinary words.
     """
     words = r"\W+(?:-\S+\s+)*".join(map(re.escape, filter(None, key)))
     pattern = _alone(words) if key[1] else f"`[^`]*{_alone(words)}[^`]*`"
@@ -174,5 +174,5 @@ def _names(sentence: str, key: Key) -> bool:
 
 
 def _alone(words: str) -> str:
-    """Return a pattern for words that are no part of a path or of a longer name."""
+    """Return a pattern for words that are not part of a path or of a longer name."""
     return rf"(?<![\w/.-]){words}(?![\w/-])"

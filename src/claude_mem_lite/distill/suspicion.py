@@ -1,7 +1,7 @@
-"""Why a text must not become an active learning by itself, but waits for the user. Pure.
+"""Find the reasons why a text must wait for the user before it becomes an active learning. Pure.
 
-A learning is read by a model in every later session: whatever orders, speaks as somebody, sends for something
-or hides something could be another's words. In doubt a text waits; that costs the user one look.
+A model reads a learning in every later session. A text that gives orders, speaks as somebody else, fetches
+something or hides something may come from an attacker. In doubt a text waits; that costs the user one look.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _GUARDS = (
     r"|safeguards?|guard ?rails?|2fa|mfa)\b"
 )
 
-# A reason: whose words it is a reason for, whether a "never" before it makes it harmless, and what shows it.
-# Each looks at one line in lower case; no gap between two words is longer than 80 characters. They are
-# compiled when they are needed: a hook that looks for one of them waits for that one alone.
+# Each reason has the origins that it applies to, whether a "never" before it makes it harmless, and its
+# pattern. Patterns match one line in lower case; no gap between two words is longer than 80 characters. They
+# are compiled on first use, so that a hook that needs one of them waits for that one alone.
 _SIGNS: dict[str, tuple[frozenset[str], bool, str]] = {
     OVERRIDES: (
         _ANY, False,
@@ -239,7 +239,7 @@ _NEGATION = (
     r"|rather than|nie|niemals|nicht|kein\w*|ohne|jamais|pas|sans|nunca|jam[aá]s|sin|n[aã]o|sem|mai|non|senza|nooit"
     r"|niet|geen|zonder|nigdy|bez|asla)\s|(?:不要|不能|不得|禁止|绝不|切勿|别|別)\s?"
 )
-# What turns a negation into its contrary, behind it or, in some languages, before: "don't hesitate to".
+# Words that reverse a negation, after it or, in some languages, before it: "don't hesitate to".
 _SPURS = (
     r"zöger\w*|zoger\w*|vergiss|vergessen|h[eé]sit\w*|oubli\w*|manque\w*|dud[ae]\w*|olvid\w*|dej[ae]\w*|esque[cç]\w*|deix\w*"
     r"|esit\w*|dimentic\w*|aarzel\w*|vergeet|wahaj\w*|zapom\w*|unut\w*"
@@ -262,8 +262,8 @@ _SQUEEZED = re.compile(
     r"|guidelines)"
 )
 
-# "Ignore all previous instructions": what one of each kind of word begins with; the first run of languages
-# without diacritics, the second as they are written.
+# "Ignore all previous instructions": beginnings of the verb, the noun and the adjective, one language a row.
+# The first table is without diacritics, the second as written.
 _UNACCENTED = (
     ("ignorier|vergiss|vergesst|missacht|beacht\\w* nicht", "anweisung|instruktion|regeln|befehl|gesagt|vorgaben|prompt", "vorherig|bisherig|obig|vorig|fruher|vorher|alle"),
     ("ignore[zr]|oublie|ne tiens pas compte|ne tenez pas compte|neglige", "instruction|consigne|regle|directive|ordre", "precedent|ci-dessus|anterieur|tout|avant"),
@@ -301,10 +301,10 @@ _AS_WRITTEN = (
 
 
 def suspicions(text: str, *, origin: Origin) -> list[str]:
-    """Return why a text has to wait for the user, each reason a short phrase; [] when it may be stored.
+    """Return the reasons why a text has to wait for the user, as short phrases; [] if it may be stored.
 
-    `origin` is whose words they are: the user's own ("you should always …" is a convention of theirs), the
-    assistant's, or only a tool's output, whose words always wait. Reads at most 8,000 characters.
+    `origin` is whose words they are: the user's own ("you should always …" is then a convention), the
+    assistant's, or only a tool's output, which always waits. Reads at most 8,000 characters.
     """
     reasons = ["came only from a tool's output"] if origin == "tool" else []
     reasons += ["is too long for a learning"] if len(text) > LONGEST else []
@@ -322,7 +322,7 @@ def suspicions(text: str, *, origin: Origin) -> list[str]:
 
 
 def shows(reason: str, forms: Sequence[str]) -> bool:
-    """Tell whether a text, in forms that `reveal` returns, has the sign of a reason."""
+    """Tell whether a text, in the forms that `reveal` returns, shows the sign of a reason."""
     _, is_negatable, pattern = _SIGNS[reason]
     return any(
         not (is_negatable and _is_negated(form, found.start()))
@@ -332,7 +332,7 @@ def shows(reason: str, forms: Sequence[str]) -> bool:
 
 
 def overrides_in_disguise(revealed: Revealed) -> bool:
-    """Tell whether a text overrides instructions in letters without blanks or in another language."""
+    """Tell whether a text overrides instructions in letters without spaces or in another language."""
     return any(_SQUEEZED.search(form) for form in revealed.squeezed) or any(
         _any_verb(table, edge).search(text) and any(_meets(language, edge, text) for language in table)
         for table, edge, text in (
@@ -344,7 +344,7 @@ def overrides_in_disguise(revealed: Revealed) -> bool:
 
 
 def _has_twins(text: str) -> bool:
-    """Tell whether two words differ only by one letter too many or two that are swapped: requests, reqeusts."""
+    """Tell whether two words differ only by an extra letter or two swapped letters: requests, reqeusts."""
     words = set(re.findall(r"[a-z]{5,40}", text))
     for word in words:
         for at in range(len(word) - 1):
@@ -357,7 +357,7 @@ def _has_twins(text: str) -> bool:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern compiled, once it is needed."""
+    """Compile a pattern on first use."""
     return re.compile(pattern)
 
 

@@ -1,4 +1,4 @@
-"""Tells where a session left its thread: goal, outcome, open ends, decisions, changes, tests. Pure."""
+"""Build the thread that a session left: goal, outcome, open ends, decisions, changes, tests. Pure."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,19 +16,19 @@ from claude_mem_lite.text import count, join, named_path, one_line, sentences
 
 GOALS = ("Goal", "Asked last", "Asked last, answered", "Asked first")
 IN_FLIGHT = "Changed, not committed"
-# A prompt of fewer bytes is an answer or a command: "leave it", "commit". A character of Chinese has three.
+# A shorter prompt (bytes) is an answer or a command: "leave it", "commit". A Chinese character has 3 bytes.
 _GOAL_CHARS, _GOAL_BYTES = 200, 40
-_MOST = 3  # of decisions, failures each
+_MOST = 3  # decisions, and as many failures
 _FAILED_CHARS = 240
-_BEGINS, _OUTCOME_CHARS = 4, 100  # sentences, and characters of one that says enough by itself
+_BEGINS, _OUTCOME_CHARS = 4, 100  # statements read of a report; characters of one that suffices alone
 # Of shorter outcomes ("Then it stays with the copy.") readers would strike four in five.
 _LEAST_OUTCOME_CHARS = 60
 _FILES = 6
-# An answer in words: how long it and its question may be, and how many options may follow the question.
+# A typed answer: characters of it and of its question, its fewest words, sentences from the question on.
 _ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, ASKS = 240, 4, 4, "?\uff1f"
-_ASIDE_CHARS = 12  # of a question that settles nothing: "Push?"
+_ASIDE_CHARS = 12  # a question this short settles nothing: "Push?"
 _SETTLED = "Decided by the user"
-# What gives a reason or an alternative, and what is left to do, in ten languages.
+# `_DECIDED`: a reason or an alternative; `OPEN`: work left to do; each in ten languages.
 _DECIDED = re.compile(
     r"\b(?:because|instead of|so that|decided|decision|never|no longer|reversed|rather than|must not"
     r"|on purpose|intentional(?:ly)?|chose|weil|stattdessen|entschieden|parce que|au lieu d[e']|décidé|porque"
@@ -47,32 +47,32 @@ OPEN = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`[^`]*`")
-_SPANS = 4  # backticks; what has more compares code
+_SPANS = 4  # backticks; a statement with more compares code
 _PULL_REQUEST = re.compile(r"https?://[^\s\"'<>)]+/(?:pull|pulls|merge_requests|pull-requests)/\d+")
 
 
 class Row(Noted, Protocol):
-    """An observation as far as a thread needs it."""
+    """The fields of an observation that a thread needs."""
 
     @property
     def id(self) -> str:
-        """The event's."""
+        """The id of its event."""
 
     @property
     def created_at(self) -> str:
-        """When, in UTC."""
+        """The time as UTC text."""
 
     @property
     def written_by(self) -> str:
-        """Whose words it is in: "local" for the rules'."""
+        """The author of its text: "local" for the rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Something that a row says: `label` is what it is ("Goal", "Decided"; "" for a plain statement).
+    """Something that a row says; `label` is its kind ("Goal", "Decided"; "" for a plain statement).
 
-    `head` is what a list's item stands under; `is_users` are the user's own words; what `is_deed` names what
-    was done, which other lines may tell.
+    `head` is the text above a list item. `is_users` marks the user's own words, `is_deed` the title of an
+    action, which other lines may also mention.
     """
 
     row_id: str
@@ -86,7 +86,7 @@ class Said:
 
     @property
     def text(self) -> str:
-        """What it says, under its label and its head."""
+        """The text with its label and its head."""
         return ": ".join(filter(None, (self.label, self.head, self.says)))
 
 
@@ -98,7 +98,7 @@ def thread_of(
     changes: Mapping[str, str] | None = None,
     later: Sequence[Sequence[Row]] = (),
 ) -> list[Said]:
-    """Return the lines of a session's thread, what matters most first; the arguments are `state_of`'s."""
+    """Return the lines of a session's thread, most important first; the arguments are those of `state_of`."""
     goal = _goal(rows)
     asked = {said.row_id for said in goal}
     tested = _tested(rows)
@@ -106,7 +106,7 @@ def thread_of(
         *goal,
         *_came_to(rows),
         *_plan(rows, [quote(step) for step in _open_steps(plan)]),
-        # What failed before all tests passed is settled.
+        # A failure before all tests passed is settled.
         *(said for said in _failing(rows, later) if not tested or said.at > tested[0].at),
         *tested,
         *_in_flight(rows, changes or {}),
@@ -117,19 +117,19 @@ def thread_of(
 
 
 def decisions(rows: Sequence[Row]) -> list[str]:
-    """Return what was decided in a session, with its reasons, the newest last."""
+    """Return a session's last decisions with their reasons, newest last."""
     return [said.says for said in _decided(rows)][::-1]
 
 
 def asked_in(prompt: str, chars: int) -> str:
-    """Return the user's words in so many characters, with the blocks of somebody else's in them quoted."""
+    """Return a prompt in at most `chars` characters, with pasted blocks in quotation marks."""
     return one_line(quote_blocks(prompt, fences=True), chars)
 
 
 def without_overtaken(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows without reports on turns that edited nothing, where a report on edits came later.
+    """Return the rows without reports on turns that edited nothing, if a report on edits came later.
 
-    What they propose is done by then, or dropped, and what they found is mended.
+    By then their proposals are done or dropped, and their findings fixed.
     """
     overtaken: set[str] = set()
     waiting: list[str] = []
@@ -145,7 +145,7 @@ def without_overtaken(rows: Sequence[Row]) -> list[Row]:
 
 
 def _goal(rows: Sequence[Row]) -> list[Said]:
-    """Return what was asked last, of what a report has answered the last that says enough, and first."""
+    """Return the last prompt and the first; if the last is answered, the last that is long enough instead."""
     prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
     goal, last, answered, first = GOALS
     labelled = [(row, goal) for row in prompts]
@@ -162,11 +162,11 @@ def _goal(rows: Sequence[Row]) -> list[Said]:
 
 
 def _came_to(rows: Sequence[Row]) -> list[Said]:
-    """Return how the last report begins that says enough, else the last that says anything.
+    """Return the outcome in the last report whose beginning says enough, else in the last that says anything.
 
-    One on a turn that edited something goes before answers to what was asked beside it.
+    Reports on turns that edited something come before answers to other questions.
     """
-    reports: dict[bool, list[Row]] = {True: [], False: []}  # by whether their turns edited something
+    reports: dict[bool, list[Row]] = {True: [], False: []}  # by whether the turn edited something
     has_edited = False
     for row in rows:
         has_edited |= row.tool_name in EDITORS
@@ -178,9 +178,9 @@ def _came_to(rows: Sequence[Row]) -> list[Said]:
 
 
 def _outcome(report: Row) -> list[Said]:
-    """Return how a report begins, but for what was decided and is open, which other lines tell.
+    """Return the beginning of a report, without decisions and open work, which have lines of their own.
 
-    That something passed or works now holds for a moment, and the line of the tests says it.
+    Statements that something passed or works are left out too: they are momentary, and "Tests" covers them.
     """
     stated = statements(without_reason(report.summary)[0])[:_BEGINS]
     told = [
@@ -195,7 +195,7 @@ def _outcome(report: Row) -> list[Said]:
 
 
 def _plan(rows: Sequence[Row], steps: Sequence[str]) -> list[Said]:
-    """Return the next steps: what is open in the plan, else what the assistant said is still to do."""
+    """Return the next steps: those open in the plan, else what the last report says is still to do."""
     if steps and rows:
         return [Said(rows[-1].id, rows[-1].created_at, join(steps, 4, "; "), "Next")]
     last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
@@ -232,7 +232,7 @@ def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
-    """Return the commands that have not succeeded since, and the last test run if it failed."""
+    """Return the failed commands that have not succeeded since, and the last test run if it failed."""
     found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
     tests = next((row for row in reversed(rows) if test_verdict(row)), None)
     if tests is not None and has_bad_tests(verdict := test_verdict(tests)):
@@ -243,7 +243,7 @@ def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
 
 
 def _tested(rows: Sequence[Row]) -> list[Said]:
-    """Return which command tested everything last, if that was well, and whether edits came after it."""
+    """Return the last command that ran all tests, if the last run passed, and the number of edits since."""
     runs = [(at, row, _together(ran(row, is_whole=True))) for at, row in enumerate(rows) if test_verdict(row)]
     at, row, command = next((run for run in reversed(runs) if run[2]), (0, None, ""))
     if row is None or has_bad_tests(test_verdict(runs[-1][1])):
@@ -254,21 +254,21 @@ def _tested(rows: Sequence[Row]) -> list[Said]:
 
 
 def _together(commands: Sequence[Ran]) -> str:
-    """Return a line of commands, which enters a folder once; of several folders without them."""
+    """Join commands with "&&", after one `cd` if all share a folder; without folders if these differ."""
     folders = {command.folder for command in commands}
     rest = " && ".join(str(command._replace(folder="")) for command in commands)
     return f"cd {''.join(folders)} && {rest}" if len(folders) == 1 and folders != {""} else rest
 
 
 def _committed(rows: Sequence[Row]) -> list[Said]:
-    """Return the last commit, and how many came before it."""
+    """Return the last commit, and the number of commits before it."""
     commits = [row for row in rows if is_commit(row)]
     before = f", after {count(len(commits) - 1, 'other')}" if len(commits) > 1 else ""
     return [Said(row.id, row.created_at, f"{row.title}{before}") for row in commits[-1:]]
 
 
 def _in_flight(rows: Sequence[Row], changes: Mapping[str, str]) -> list[Said]:
-    """Return the project's files that were changed since the last commit, with their functions, in a line."""
+    """Return one line with the project's files edited since the last commit and their changed functions."""
     edits = [row for row in _not_committed(rows) if row.tool_name in EDITORS][::-1]
     touched = (path for row in edits for path in row.files_touched if not path.startswith(("/", "~", "..")))
     paths = list(dict.fromkeys(touched))[:_FILES]
@@ -287,7 +287,7 @@ def _not_committed(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _decided(rows: Sequence[Row]) -> list[Said]:
-    """Return what was decided with a reason, by whom it was settled, the newest first."""
+    """Return the last decisions, newest first: those settled by the user, and those that reports explain."""
     by_user = {said.row_id: said for said in settled(rows)}
     found = []
     for row in reversed(without_overtaken(rows)):
@@ -301,12 +301,12 @@ def _decided(rows: Sequence[Row]) -> list[Said]:
 
 
 def _is_decided(told: Statement) -> bool:
-    """Tell whether a statement gives a reason; what stands in code is none: `take B instead of A`."""
+    """Tell whether a statement gives a reason outside of code; `take B instead of A` in backticks is none."""
     return told.says.count("`") <= _SPANS and _DECIDED.search(_CODE.sub("", told.text)) is not None
 
 
 def settled(rows: Iterable[Row]) -> Iterator[Said]:
-    """Yield what the user settled: answers to questions, by the tool for that and in words of his own."""
+    """Yield the user's decisions: answers through AskUserQuestion, or typed after a report's question."""
     report = ""
     for row in rows:
         if row.tool_name == "AskUserQuestion":
@@ -323,13 +323,13 @@ def settled(rows: Iterable[Row]) -> Iterator[Said]:
 
 
 def _question(report: str) -> str:
-    """Return the question with which a report ends, but for a list of what can be chosen; "" for none."""
+    """Return the question at the end of a report, possibly before a list of options; "" for none."""
     last = sentences(report)[-_OPTIONS:]
     return next((each for each in reversed(last) if each[-1] in ASKS and len(each) <= _ANSWER_CHARS), "")
 
 
 def _is_answer(prompt: str) -> bool:
-    """Tell whether a prompt may settle something: some words of the user's own, and no question back."""
+    """Tell whether a prompt may answer a question: short, at least four words, no command, no question."""
     words = prompt.split()
     return (
         len(words) >= _FEWEST_WORDS
@@ -340,7 +340,7 @@ def _is_answer(prompt: str) -> bool:
 
 
 def _pull_request(rows: Sequence[Row]) -> list[Said]:
-    """Return the pull request that was opened or spoken of last."""
+    """Return the pull request that was opened or mentioned last."""
     for row in reversed(rows):
         if row.tool_name in {"Bash", "Stop"} and (url := _PULL_REQUEST.search(f"{row.title}\n{row.summary}")):
             return [Said(row.id, row.created_at, url[0], "Pull request")]
@@ -348,13 +348,13 @@ def _pull_request(rows: Sequence[Row]) -> list[Said]:
 
 
 def _listed(told: Sequence[Statement]) -> str:
-    """Return the first two sentences, a head once; an item has no full stop to part it from the next."""
+    """Join the first two statements, without a repeated head; ";" separates those without a full stop."""
     texts = without_repeated_heads([(each.head, each.says) for each in told[:2]])
     return " ".join(each if each[-1] in ".!?" else f"{each};" for each in texts).rstrip(";")
 
 
 def without_repeated_heads(told: Iterable[tuple[str, str]]) -> list[str]:
-    """Return what is said with its head, but for heads that the one before had."""
+    """Join each (head, text) pair, leaving out a head that the pair before has too."""
     found, above = [], ""
     for head, says in told:
         found.append(f"{head}: {says}" if head not in {"", above} else says)

@@ -1,6 +1,6 @@
-"""Find the sentences that the user typed in a prompt, no paste or quotation, and those that say how. Pure.
+"""Find the sentences in a prompt that the user typed, not pasted or quoted, and those that say how. Pure.
 
-What makes a rule of one is `learnings`' business.
+`learnings` decides which of them are rules.
 """
 
 import re
@@ -12,14 +12,14 @@ from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.text import ORDINAL, SIGNS
 
 CONTENT_CHARS = 300
-# What a start may tell: a longer prompt is a task at length, or a paste; a shorter sentence says little.
+# Limits of `ways`: a longer prompt describes a task or has a paste in it; a shorter sentence says little.
 _PROMPT_CHARS, _LEAST_CHARS = 400, 25
 
 _READ = 50_000
-_WRAPPED = 60  # characters from which on a line was broken by its width
+_WRAPPED = 60  # characters; a line this long may continue on the next
 _SHORT_HEADER = 100
 _MOST_WORDS, _MOST_LEADS = 30, 3
-_CHARS_A_WORD = 3  # of a script of signs
+_CHARS_A_WORD = 3  # in scripts without spaces
 _MARKS = " ,;:-"
 WORD, SIGN = re.compile(r"[^\s,:;.!?]+"), re.compile(f"[{SIGNS}]")
 
@@ -28,8 +28,8 @@ WORD, SIGN = re.compile(r"[^\s,:;.!?]+"), re.compile(f"[{SIGNS}]")
 class Sentence:
     """A sentence, or the part before or after a semicolon, without its full stop.
 
-    `is_rule` when it stands under a heading like "Rules:"; `prefix` is what such a heading says of each
-    item ("never "); `asks` when it ends with a question mark.
+    `is_rule` is set under a heading like "Rules:"; `prefix` is what such a heading adds to each item
+    ("never "); `asks` is set if the sentence ends as a question.
     """
 
     text: str
@@ -43,7 +43,7 @@ _FROM_THE_CLIENT = re.compile(
     r"|/[\w:-]+(?:\s|\Z)|Caveat: The messages below|This session is being continued"
     r"|Operation stopped by hook|\w+ operation blocked by hook)"
 )
-# What stands between such tags, to the end where one is not closed, was not typed.
+# Text between such tags was not typed; an unclosed tag extends to the end.
 _TAGGED = re.compile(
     r"<(private|system(?:-reminder)?|task-notification|document|file|paste|pasted|log|output|code|pre|quote"
     r"|blockquote|example|claude-mem|context|command-[a-z]+|bash-[a-z]+|local-command[a-z-]*|tool_result|result)"
@@ -62,7 +62,7 @@ _PASTED = re.compile(
     r"|(?:const|let|var) \w+ =|[\w.]+\([^)]{0,200}\);?$|[{}\[\]]|//|/\*|<[!?/a-z]|\|.*\|$|={3,}|-{3,}"
 )
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>\S.*)")
-# A mail, a ticket or a thread begins; where it ends nobody can tell.
+# The first line of a mail, a ticket or a thread, whose end cannot be found.
 _DOCUMENT = re.compile(
     r"(?:\*\*|#{1,6}\s+)?(?:From|To|Cc|Subject|Sent|Date|Title|Author|Reporter|Reported by|Assignee|Labels?"
     r"|Milestone|Severity|Environment|Description|Describe the bug|Screenshots?"
@@ -72,18 +72,18 @@ _DOCUMENT = re.compile(
     r"(?:\b\d+ \w+ ago\b|\bon [A-Z][a-z]{2,8} \d|\byesterday\b|\blast (?:week|month|year)\b)",
     re.IGNORECASE,
 )
-# A line of a chat that says who spoke and when.
+# A chat line with the name of a speaker and a time.
 _SAID_AT = re.compile(
     r"^\W{0,3}[\w.@-]+(?: [\w.@-]+){0,2},? [\[(]?\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?[\])]?:?$", re.IGNORECASE
 )
-# So does what a whole paragraph points at: "what does this message want?"
+# A pasted text follows a question about it: "what does this message want?"
 _POINTS = re.compile(
     r"\b(?:this|that|these|the following)\b[^.:]{0,30}?\b(?:messages?|e-?mails?|mails?|tickets?|issues?"
     r"|comments?|reviews?|posts?|threads?|requests?|stor(?:y|ies)|proposals?|texts?|letters?|notes?|articles?|reports?)\b"
     r"[^:]{0,30}\Z",
     re.IGNORECASE,
 )
-# Somebody else's words follow, or what is to be worked on.
+# Announces somebody else's words or a text to work on.
 _ANNOUNCES = re.compile(
     r"\b(?:says?|said|tells?|told|wrote|writes|comments?|commented|review|docs?|documentation|readme|logs?|output"
     r"|error|message|e?-?mail|ticket|issue|report(?:s|ed)?|prints?|printed|shows?|quot(?:e|es|ed)|article|post|blog"
@@ -91,7 +91,7 @@ _ANNOUNCES = re.compile(
     r"|implement|handle|solve|resolve|close|address|reply|respond|answer|draft|consider|triage|investigate)\b",
     re.IGNORECASE,
 )
-# What heads a list of rules, with what it says of each ("never").
+# A heading of a list of rules; `each` is the word that applies to every item ("never").
 _RULES = re.compile(
     r"(?:[\w'-]+ ){0,3}?(?:rules|conventions?|guidelines|standards|principles|polic(?:y|ies)|(?:\w+ )?style"
     r"|dos|remember|(?:keep|bear) in mind|from now on|regeln|konventionen|règles|reglas|regras|regole|regels"
@@ -110,20 +110,20 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _BREAK = re.compile(
-    # "git add . from now on" goes on
+    # "git add . from now on" continues
     rf"(?!(?<=\s)\.\s+[a-z])[.!?]+(?!{ORDINAL})"
     r"(?=[\"')\]]{0,3}(?:\s|\Z))|[\u3002\uff01\uff1f\uff1b]|;(?=\s|\Z)|[()\"`“”]"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|z\.b|bzw)|\b[A-Za-z])\.$", re.IGNORECASE
 )
-# How a question ends in Chinese, Japanese and Korean, with or without its mark.
+# The ending of a question in Chinese, Japanese and Korean, with or without a question mark.
 _ASKS = re.compile(r"(?:\u5417|\u55ce|\u5462|\u304b|\uae4c|\ub098\uc694)\Z")  # 吗 嗎 呢 か 까 나요
 _INLINE_HEADER = re.compile(r"(?P<header>[^:\n]{3,100}):\s+(?P<rest>\S.*)", re.DOTALL)
 
 
 def sentences(prompt: str) -> list[Sentence]:
-    """Return what was typed, in order; a linear pass over at most 50,000 characters."""
+    """Return the typed sentences in order; a linear pass over at most 50,000 characters."""
     if _FROM_THE_CLIENT.match(prompt[:200]):
         return []
     text = _TAGGED.sub(" ", prompt[:_READ].replace("\r\n", "\n").replace("\u2019", "'"))
@@ -131,7 +131,7 @@ def sentences(prompt: str) -> list[Sentence]:
 
 
 def ways(prompt: str) -> list[str]:
-    """Return what a brief prompt says of how things are, or are to be, done: no question, no errand."""
+    """Return the sentences of a brief prompt that say how things are done; no questions, no tasks."""
     told = sentences(prompt) if len(prompt) <= _PROMPT_CHARS else ()
     said = (without_lead(f"{each.prefix}{each.text}") for each in told if not each.asks)
     return [
@@ -145,7 +145,7 @@ def ways(prompt: str) -> list[str]:
 
 
 def without_lead(text: str) -> str:
-    """Return a sentence without the words that lead to it, and the brackets around it."""
+    """Return a sentence without lead-in words and without parentheses around it."""
     text = " ".join(text.split()).strip(_MARKS)
     for _ in range(_MOST_LEADS):
         lead = phrases.LEAD.match(text)
@@ -154,7 +154,7 @@ def without_lead(text: str) -> str:
 
 
 def is_short(content: str, words: int = _MOST_WORDS) -> bool:
-    """Tell whether a text is one that people remember, and has a word to go on."""
+    """Tell whether a text is short enough for a rule and has at least one term."""
     size = len(WORD.findall(content)) + len(SIGN.findall(content)) // _CHARS_A_WORD
     return size <= words and len(content) <= CONTENT_CHARS and len(terms(content)) > 0
 
@@ -168,15 +168,15 @@ def is_how(content: str) -> bool:
 
 
 def is_question(text: str) -> bool:
-    """Tell whether a sentence begins as a question does."""
+    """Tell whether a sentence begins like a question."""
     return bool(_QUESTION.match(text))
 
 
 def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a kind of line
-    """Yield the sentences, line by line; what a line is depends on what came above it."""
+    """Yield the sentences line by line; the kind of a line depends on the lines above it."""
     is_fenced = is_paste = is_pointing = False
-    prefix: str | None = None  # of a list of rules, None outside of one
-    listed_by = ""  # how its items begin: with bullets, as plain lines right below the heading, not known yet
+    prefix: str | None = None  # that of a list of rules; None outside of one
+    listed_by = ""  # its items are "bullets", or "lines" right below the heading; "" until known
     for line in _joined(lines):
         stripped = line.strip()
         if _FENCE.match(line):
@@ -218,7 +218,7 @@ def _walk(lines: list[str]) -> Iterator[Sentence]:  # noqa: C901 - one branch a 
 
 
 def _joined(lines: list[str]) -> Iterator[str]:
-    """Yield the lines, one that was broken by its width together with the next."""
+    """Yield the lines, with wrapped lines joined."""
     held: list[str] = []
     for line in lines:
         goes_on = held and line[:1].isalnum() and not _BULLET.match(line)
@@ -239,7 +239,7 @@ def _joined(lines: list[str]) -> Iterator[str]:
 
 
 def _split(text: str, prefix: str | None) -> Iterator[Sentence]:
-    carried: str | None = None  # what a heading on the line heads ends with the sentence, not at a semicolon
+    carried: str | None = None  # a heading on the line applies until the sentence ends, across semicolons
     for part, end in _parts(text):
         own, told = prefix if prefix is not None else carried, part
         inline = _INLINE_HEADER.match(part) if own is None else None
@@ -251,7 +251,7 @@ def _split(text: str, prefix: str | None) -> Iterator[Sentence]:
 
 
 def _parts(text: str) -> list[tuple[str, str]]:
-    """Return the sentences of a line, each with the marks that end it; brackets and quotes are not cut."""
+    """Return the sentences of a line, each with its end mark; never splits inside parentheses or quotes."""
     found: list[tuple[str, str]] = []
     start, depth, quoted = 0, 0, ""
     for mark in _BREAK.finditer(text):
@@ -275,7 +275,7 @@ def _is_quoted(part: str) -> bool:
 
 
 def _quotes_on(text: str) -> bool:
-    """Tell whether the words after the colon of a sentence are announced as somebody else's."""
+    """Tell whether the words before a sentence's colon announce somebody else's words."""
     head, colon, _ = text.partition(": ")
     return (
         bool(colon)
@@ -288,7 +288,7 @@ def _quotes_on(text: str) -> bool:
 
 
 def _rules_prefix(header: str) -> str | None:
-    """Return what a heading says of each item, "" for rules of any kind; None if it heads no rules."""
+    """Return the prefix that a heading gives to each item, "" for plain rules; None if it heads no rules."""
     rules = _RULES.fullmatch(header.strip().rstrip(":\uff1a").strip(" *_"))
     is_for_now = phrases.NOW.search(phrases.FROM_NOW_ON.sub("", header))  # "now rules: …" is a task
     if not rules or len(header) > _SHORT_HEADER or _ANNOUNCES.search(header) or is_for_now:

@@ -1,1 +1,1 @@
-"""Keep what is worth knowing in later sessions, and keep out what must not pass for it."""
+"""Store what is worth knowing in later sessions, and keep out text that must not pass for it."""

@@ -1,7 +1,7 @@
-"""Find the code that a learning speaks of, and whether it is still what it was.
+"""Find the code that a learning mentions, and check whether it has changed since.
 
-An anchor is a file, or a function of one with the hash of its body, as the code map had it. Comments,
-docstrings and whitespace change no hash; who moves a file as it is takes its anchors along.
+An anchor is a file, or a function in one with the hash of its body, as in the code map at the time. Comments,
+docstrings and whitespace do not change a hash. Anchors follow a file that is moved without other changes.
 """
 
 import functools
@@ -20,31 +20,31 @@ from claude_mem_lite.storage.code import Definition
 _Row = TypeVar("_Row")
 
 MOST = 12
-_OF_ONE_NAME = 4  # functions; a name of more is one of many
+_OF_ONE_NAME = 4  # functions; a name that more of them have means none of them in particular
 _READ = 1_000
-_MOST_ABOVE = 20  # classes that are looked into for a method
+_MOST_ABOVE = 20  # classes that are searched for an inherited method
 
 _PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)*\w\.\w{1,8}\b(?!\()")
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _QUOTED = re.compile(r"`([^`\s]{1,200})`")
-# What stands quoted and is no option, no path and no command: `split`, `@cached(60)`, `Journal.post(entry)`.
+# A name in backticks that is no option, path or command: `split`, `@cached(60)`, `Journal.post(entry)`.
 _MARKED = re.compile(rf"`[@:]*({_NAME.pattern})(?![\w/-])[^`\s]*`")
 _CALLED = re.compile(r"([^\W\d][\w.]*)\(")
-# What the words around it say to be code: "the split function", "split takes a Decimal".
+# A name that the words around it mark as code: "the split function", "split takes a Decimal".
 _KIND = r"(?:function|method|helper|fixture|decorator)"
 _SAID = re.compile(
     rf"\b{_KIND} ([a-z]\w*)|\b([a-z]\w*)(?= {_KIND}\b)"
     r"|(?:\A|[.;:] )([^\W\d]\w*) (?:must|should|may|can|cannot|is|has|does|never|takes|expects|needs|defaults"
     r"|returns|raises|gives|keeps|holds|reads|writes|calls)\b"
 )
-# What makes a name of a word that stands without a mark: get_user, Entry.post, camelCase, JsonStore.
+# An unmarked word written like a code name: get_user, Entry.post, camelCase, JsonStore.
 _INNER = re.compile(r"\w_+\w|\w\.\w|[a-z][A-Z]")
-_OPENING = re.compile(r"(?:\A|[.!?;:] )([A-Z]\w*)")  # a capital there makes no class of a word
+_OPENING = re.compile(r"(?:\A|[.!?;:] )([A-Z]\w*)")  # a capital at the beginning of a sentence means no class
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A file, or one of its functions (`name`, `body_hash`); the path is relative to the project."""
+    """A file, or a function in it (`name`, `body_hash`); the path is relative to the project."""
 
     file: str
     name: str = ""
@@ -52,22 +52,22 @@ class Anchor:
 
 
 def anchors_of(row: Any) -> list[Anchor]:
-    """Return the anchors that a learning's row has."""
+    """Return the anchors in a learning's row."""
     return [Anchor(**each) for each in row.code]
 
 
 def as_json(anchors: Iterable[Anchor]) -> list[dict[str, str]]:
-    """Return anchors as a learning's row has them."""
+    """Return anchors in the form stored in a learning's row."""
     return [asdict(each) for each in anchors]
 
 
 def speaks_of(
     project_dir: str | None, text: str, *, about: Iterable[str] = (), near: Iterable[str] = ()
 ) -> list[Anchor]:
-    """Return the files and functions of a project that a text names, as they are now, at most 12.
+    """Return the files and functions of a project that a text names, in their current state, at most 12.
 
-    `about` are names that somebody says it speaks of; of several functions of one name those in the files
-    `near` are meant, or in a file or a class that is named too. What the code map does not know is no code.
+    `about` adds names. Of several functions of one name, those in the files `near`, or in a file or a class
+    that is named too, are preferred. Functions that the code map does not know are left out.
     """
     if not project_dir:
         return []
@@ -94,19 +94,19 @@ def speaks_of(
 
 
 class Code:
-    """The code of a project as the map has it now; what was read of it once is not read again."""
+    """A project's code by the current code map; everything is read at most once."""
 
     def __init__(self, project_dir: str) -> None:
-        """Take a project; nothing is read before it is asked for."""
+        """Remember the project; reads nothing yet."""
         self.project_dir = project_dir
         self._hashes = functools.cache(functools.partial(code.hashes, project_dir))
         self._left_with = functools.cache(functools.partial(code.deleted_with, project_dir))
 
     def named(self, name: str) -> list[Definition]:
-        """Return the functions and classes that a name means.
+        """Return the functions and classes that a name may mean.
 
-        "journal.post" may be the method of a class Journal. Of an attribute the class is meant, of a method
-        that it inherits the class and the method.
+        "journal.post" may be a method of a class Journal. An attribute means its class; an inherited method
+        means the class and the method.
         """
         owner, _, last = name.removeprefix("self.").removeprefix("cls.").rpartition(".")
         wanted = f"{owner}.{last}" if owner else last
@@ -121,9 +121,9 @@ class Code:
         return [found for row in classes for found in self._member(row, last)]
 
     def files(self, path: str) -> list[str]:
-        """Return the file that a path, the end of one, or a module's name means, in a list; none for two.
+        """Return in a list the file that a path, the end of a path, or a module name means; [] if ambiguous.
 
-        What the map does not know may lie on the disk, as may a folder that is written with a slash.
+        A file that the map does not know is looked up on disk, and so is a folder written with a slash.
         """
         may_be_folder = "/" in path
         path = os.path.normpath(path).removeprefix(f"{self.project_dir}/").lstrip("/")
@@ -140,7 +140,7 @@ class Code:
         return [path] if is_there and is_inside else []
 
     def moved(self, anchors: Iterable[Anchor]) -> list[Anchor]:
-        """Return anchors where they are now: those of a file that was moved as it was go with it."""
+        """Return the anchors with current paths: those of a file that was moved unchanged follow it."""
         now = []
         for anchor in anchors:
             file = self._moved_to(anchor) if self._is_gone(anchor.file) else ""
@@ -148,7 +148,7 @@ class Code:
         return now
 
     def why_stale(self, anchors: Iterable[Anchor]) -> str:
-        """Return what has become of the code since, in a line; "" while all of it is as it was."""
+        """Return one line on how the anchored code has changed; "" if it has not."""
         return "; ".join(dict.fromkeys(filter(None, map(self._change, anchors))))
 
     def _change(self, anchor: Anchor) -> str:
@@ -164,7 +164,7 @@ class Code:
         return f"{anchor.name} is now in {elsewhere[0]}" if len(elsewhere) == 1 else f"{anchor.name} is gone"
 
     def _moved_to(self, anchor: Anchor) -> str:
-        """Return where the file of an anchor has gone with all that was in it, "" where it has not."""
+        """Return the file to which all contents of an anchor's file have moved; "" for none."""
         names = self._left_with(anchor.file) | {anchor.name} - {""}
         for file in code.files_with(self.project_dir, min(names)) if names else ():
             there = self._hashes(file)
@@ -173,13 +173,13 @@ class Code:
         return ""
 
     def _is_gone(self, path: str) -> bool:
-        """Tell whether a file is no more; of a project whose folder is not here only the map knows."""
+        """Tell whether a file is gone; never true if the project's folder is not on this machine."""
         if path in self._paths:
             return False
         return os.path.isdir(self.project_dir) and not os.path.exists(os.path.join(self.project_dir, path))
 
     def _member(self, row: Definition, name: str) -> list[Definition]:
-        """Return a method of a class; where it has none, the class with the method that it inherits."""
+        """Return a class's own method; else the class itself and the inherited methods of that name."""
         found: list[Definition] = []
         above: list[Definition] = []
         waiting = [row]
@@ -216,7 +216,7 @@ class Code:
 
 
 def _names(text: str) -> dict[str, bool]:
-    """Return the words of a text that may be names, and whether they can hardly be anything else."""
+    """Return the words of a text that may be code names, and whether each is almost certainly one."""
     said = [name for found in _SAID.findall(text) for name in found if name]
     names = dict.fromkeys([*_MARKED.findall(text), *_CALLED.findall(text), *said], True)
     opening = set(_OPENING.findall(text))
@@ -243,5 +243,5 @@ def _last(name: str) -> str:
 
 
 def _folded(name: str) -> str:
-    """Return a name as `journal`, `Journal` and `JOURNAL` have it in common."""
+    """Return the form that `journal`, `Journal` and `JOURNAL` share."""
     return name.replace("_", "").lower()

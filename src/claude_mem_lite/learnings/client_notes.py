@@ -1,4 +1,4 @@
-"""Take in the rules among Claude Code's own notes: entries of kind `feedback`, once each."""
+"""Import the rules among Claude Code's own notes: notes of kind `feedback`, once each."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from claude_mem_lite.learnings.evolve import Candidate, Outcome
 from claude_mem_lite.storage import facts, queries
 from claude_mem_lite.storage import learnings as learning_rows
 
-NOTED = f"{learning_rows.EVENTS}noted"  # tells in a learning's story which file said so
+NOTED = f"{learning_rows.EVENTS}noted"  # names the note's file in a learning's history
 
 
 @dataclass(slots=True)
 class Taken:
-    """What became of the notes of a project: `known` were taken before, `others` are of another kind."""
+    """The result of an import: outcomes by file, `known` notes imported before, `others` of another kind."""
 
     outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
     known: int = 0
@@ -23,10 +23,10 @@ class Taken:
 
 
 def take(project_dir: str, session_id: str = "") -> Taken:
-    """Take in the feedback that the client has noted for a project, and that was not taken in before.
+    """Import a project's feedback notes that were not imported before.
 
-    The words are Claude's about what the user said: what looks suspicious waits. An entry that became a
-    learning which was removed, edited or forgotten since does not come back while its words are the same.
+    The words are Claude's about what the user said, so suspicious ones wait for the user. A note whose
+    learning was removed, edited or forgotten since is not imported again while its words are the same.
     """
     taken, name = Taken(), f"auto-memory {project_dir}"
     before = facts.read(name)

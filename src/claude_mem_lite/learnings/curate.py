@@ -1,4 +1,4 @@
-"""Change learnings by hand: what the user writes is sure, and nothing else touches it."""
+"""Change learnings on the user's behalf; what the user writes is certain and only the user changes it."""
 
 import json
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from claude_mem_lite.storage.models import Learning
 
 
 def add(content: str, *, category: str, project_dir: str | None) -> Learning:
-    """Write a learning of one's own; without `project_dir` it holds in all projects.
+    """Add a learning in the user's words; without `project_dir` it holds in all projects.
 
-    What sessions have taught of the same matter gives way to it. Raises: ClaudeMemError.
+    Learnings that say the same are merged into it, contradicted ones replaced. Raises: ClaudeMemError.
     """
     content, now = _fit(content), inbox.utc_now()
     with facts.transaction():
@@ -41,7 +41,7 @@ def add(content: str, *, category: str, project_dir: str | None) -> Learning:
 
 
 def edit(row: Learning, *, content: str = "", category: str = "") -> Learning:
-    """Change a learning's words; from then on it is the user's own. Raises: ClaudeMemError."""
+    """Change a learning's text or category and make it the user's own. Raises: ClaudeMemError."""
     _refuse_waiting(row)
     text = _fit(content) if content else row.content
     code = anchors.as_json(anchors.speaks_of(row.project_dir, text))
@@ -52,10 +52,10 @@ def edit(row: Learning, *, content: str = "", category: str = "") -> Learning:
 
 
 def guard(row: Learning, guard: Guard | None) -> Learning:
-    """Have a learning checked on tool calls, as the user's own from now on, or (None) not any more.
+    """Attach a guard to a learning, which becomes the user's own; None removes the guard.
 
     Raises:
-        ClaudeMemError: it waits for the user, or is not current.
+        ClaudeMemError: the learning waits for the user, or is not current.
     """
     _refuse_waiting(row)
     _refuse_old(row)
@@ -65,19 +65,19 @@ def guard(row: Learning, guard: Guard | None) -> Learning:
 
 
 def accept(row: Learning) -> Learning:
-    """Take in what waits for the user, as their own. Raises: ClaudeMemError when it does not wait."""
+    """Accept a waiting learning as the user's own. Raises: ClaudeMemError if it does not wait."""
     if not row.quarantine:
         raise ClaudeMemError(f"{row.id[:8]} does not wait for anything")
     return _written(row, "accepted", quarantine=[])
 
 
 def remove(row: Learning) -> Learning:
-    """Put a learning away; it is kept, never told, and does not come back by itself."""
+    """Deactivate a learning; it stays stored, but is never shown and never comes back by itself."""
     return _changed(row, "removed", is_active=False, quarantine=[], superseded_by=None)
 
 
 def reset(row: Learning) -> Learning:
-    """Let a learning begin again at 0.5, with the code as it is now. Raises: ClaudeMemError."""
+    """Reset a learning to confidence 0.5 with anchors to the current code. Raises: ClaudeMemError."""
     _refuse_waiting(row)
     code = anchors.as_json(anchors.speaks_of(row.project_dir, row.content)) or row.code
     return _changed(
@@ -87,7 +87,7 @@ def reset(row: Learning) -> Learning:
 
 
 def merge(kept: Learning, others: Sequence[Learning]) -> Learning:
-    """Make one learning of several: the first stays, with the evidence of all. Raises: ClaudeMemError."""
+    """Merge several learnings into the first, with the evidence of all. Raises: ClaudeMemError."""
     for row in (kept, *others):
         _refuse_waiting(row)
     if any(row.id == kept.id for row in others):
@@ -100,15 +100,15 @@ def merge(kept: Learning, others: Sequence[Learning]) -> Learning:
 
 
 def keep_both(row: Learning, other: Learning) -> None:
-    """Answer that two learnings which tell one matter otherwise both hold."""
+    """Record the user's answer that two learnings on one matter both hold."""
     learning_rows.answer_both(row, other)
 
 
 def promote(row: Learning) -> Learning:
-    """Let a learning hold in all projects; those of other projects that say the same are merged into it.
+    """Make a learning hold in all projects; merge those of other projects that say the same into it.
 
     Raises:
-        ClaudeMemError: it holds there already, or is not current.
+        ClaudeMemError: it waits for the user, holds in all projects already, or is not current.
     """
     _refuse_waiting(row)
     if row.project_dir is None:
@@ -120,7 +120,7 @@ def promote(row: Learning) -> Learning:
 
 
 def _written(row: Learning, event: str, **fields: Any) -> Learning:
-    """Make a learning the user's own."""
+    """Change a learning and make it the user's own."""
     with facts.transaction():
         _changed(row, event, is_manual=True, confidence=MANUAL, is_active=True, **fields)
         _settle(row)
@@ -128,7 +128,7 @@ def _written(row: Learning, event: str, **fields: Any) -> Learning:
 
 
 def _settle(row: Learning) -> None:
-    """Let the user's own words take in what says the same, and replace what they give up."""
+    """Merge learnings that say the same into the user's own, replace contradicted ones, ask about others."""
     for other in learning_rows.find(row.project_dir, state="current") if row.project_dir else []:
         related = relation(other.content, row.content) if other.id != row.id else "other"
         if other.is_manual or other.project_dir is None or related == "other":

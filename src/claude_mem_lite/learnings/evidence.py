@@ -1,7 +1,7 @@
-"""Judge what a user's sentence is evidence of: a rule, something that may become one, nothing. Pure.
+"""Judge whether a user's sentence is a rule, may become one, or is neither. Pure.
 
 A task says what to do now and names it; a rule says how things are done. No words tell the two apart for
-sure, so signs are counted: a form that binds makes a rule, of all other signs it takes two.
+certain, so signs are counted: one binding form ("always", "from now on") makes a rule, of other signs two do.
 """
 
 import re
@@ -27,17 +27,17 @@ from claude_mem_lite.text import SIGNS
 MAX_STATED = 20
 ACTIVE, CANDIDATE = 2, 1  # signs
 
-_FIRST_WORDS = 3  # among which a form binds
-_MOST_PLAIN = 12  # words of a rule in no form
-# Characters of a prompt: what nothing but one sign or few words speak for is said briefly; more is about the
-# work at hand, or a paste.
+_FIRST_WORDS = 3  # a binding word counts among these
+_MOST_PLAIN = 12  # words of a rule without signs
+# Characters of a prompt in which a sentence with one sign, or with none, can be a candidate; a longer prompt
+# is about the work at hand, or has a paste in it.
 _MOST_SAID, _MOST_SAID_PLAINLY = 400, 150
-_FEWEST_TERMS = 2  # of what speaks of more than the moment
+_FEWEST_TERMS = 2  # terms of a general sentence
 _QUOTED = re.compile(r"\"[^\"]*\"?|[“«][^”»]*[”»]?")
 _CLAUSE = re.compile(r"[,:]\s|\s[–—-]\s")
 # "always in UTC"
 _MANNER = re.compile(r"\s+(?:in|en|em|auf|po|als|como|comme|come|as|на|по)\s", re.IGNORECASE)
-# A number that counts nothing, unlike "line length is 100"; a quotation, an address, a call: one thing.
+# One particular thing: a number (but not in "line length is 100"), a quotation, an address, a call.
 _ONE_THING = re.compile(
     r"(?:#|\b(?:line|pr|issue|step|option) )\d|\b\d{4,}\b"
     r"|(?<![\w.])(?<!\b(?:is|at) )(?<![a-z]{4} )\d++(?!\s?[^\W\d])|[\"\u201c\u201d«»]"
@@ -46,7 +46,7 @@ _ONE_THING = re.compile(
 )
 _PLEASE = re.compile(r"\b(?:please|pls|plz|bitte|por favor|per favore|s'il te plaît)\s+", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?:|\w@\w|\w\((?!\))")
-# Too little to say how, a line of an output, or what fails.
+# Too few words for a rule, a line of output, or a report of something that fails.
 _REPORT = re.compile(
     rf"[!-\u04ff]+(?: [!-\u04ff]+)?$|[{SIGNS}\W]{{1,7}}$|[^\w`]|.*\b(?:fail\w*|\w+ing)$|.*[{{}}]"
 )
@@ -59,18 +59,18 @@ _NAME = re.compile(rf"{_CODE.pattern}|\b\w+-\w[\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What the user has said in their words, at most 300 characters, and how many signs make it a rule."""
+    """The user's own words, at most 300 characters, and the number of signs that they are a rule."""
 
     content: str
     signs: int
 
 
 def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], bool] = bool) -> list[Stated]:
-    """Return what a prompt says that may be worth keeping, in its order; [] for what the client wrote itself.
+    """Return the parts of a prompt that may be worth keeping, in order; [] for text that the client wrote.
 
-    A brief one that has a rule is kept as one: what stands beside a rule says of what it holds, and why. With
-    `is_refusal` it was said while a tool call or a plan was turned down. `is_known` tells whether an
-    earlier session knows a name: what only this session knows is the object of a task.
+    The sentences of a brief prompt with a rule are kept as one, since those beside a rule give its scope and
+    its reason. `is_refusal` is whether the user said it while rejecting a tool call or a plan. `is_known`
+    tells whether an earlier session knows a name: a name new to this session is the object of a task.
     """
     said: list[Stated] = []
     before, is_brief = "", len(text) <= _MOST_SAID_PLAINLY
@@ -98,7 +98,7 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
 
 
 def _is_apart(said: Stated) -> bool:
-    """Tell whether what stands before a prompt's rule is another matter, a task: it turns nothing down."""
+    """Tell whether a sentence before a prompt's rule is a separate task: no rule, and forbids nothing."""
     return said.signs < ACTIVE and not phrases.NOT.match(said.content)
 
 
@@ -122,7 +122,7 @@ def _signs(content: str, sentence: Sentence, *, is_refusal: bool, is_known: Call
 
 
 def _is_of_all(content: str) -> bool:
-    """Tell whether a clause speaks of all of a kind and names code, or says where there is to be no such."""
+    """Tell whether a clause is about all things of a kind and names code, or forbids a thing in a place."""
     return any(
         phrases.NONE_IN.match(each) or (phrases.EVERY.match(each) and _CODE.search(content))
         for each in _CLAUSE.split(content)
@@ -130,13 +130,13 @@ def _is_of_all(content: str) -> bool:
 
 
 def _is_general(content: str, fewest_terms: int = _FEWEST_TERMS) -> bool:
-    """Tell whether a text speaks of things that later sessions will know, not of what lies before both."""
+    """Tell whether a text is about things that later sessions will know, not about things in view."""
     one = phrases.POINTS.search(content) or phrases.POINTS_EARLY.match(content) or _ONE_THING.search(content)
     return not one and not phrases.HEDGES.match(content) and len(terms(content)) >= fewest_terms
 
 
 def _is_plain(content: str) -> bool:
-    """Tell whether a few words may say how things are done, in no form that shows it: "lint with ruff"."""
+    """Tell whether a short text without signs may say how things are done: "lint with ruff"."""
     rest = phrases.IN_PROJECT.sub("", content)
     if phrases.TOLD_OF.match(rest) or _is_deed(rest) or is_question(rest) or phrases.AGAIN.search(rest):
         return False
@@ -148,12 +148,12 @@ def _is_plain(content: str) -> bool:
 
 
 def _is_deed(content: str) -> bool:
-    """Tell whether a sentence asks for one thing to be done: "fix the build", "ci failed please fix"."""
+    """Tell whether a sentence requests one action: "fix the build", "ci failed please fix"."""
     return any(map(phrases.DEED.match, _PLEASE.split(content)))
 
 
 def _has_plain_part(content: str) -> bool:
-    """Tell whether a sentence, or a clause of it, may say how things are done in no form that shows it."""
+    """Tell whether a sentence or a clause of it may say, without signs, how things are done."""
     parts = _CLAUSE.split(content)
     is_task = _is_deed(content) or phrases.HEDGES.match(content) or any(map(is_question, parts))
     is_one = phrases.POINTS.search(content) or _ADDRESS.search(content)
@@ -174,19 +174,19 @@ def _binds(content: str) -> bool:
     found = found or next(
         (each for each in phrases.ALWAYS.finditer(content) if _MANNER.match(content, each.end())), None
     )
-    # "next time too" says of nothing how it is done
+    # "next time too" names nothing that the rule is about
     return found is not None and len(terms(content)) > len(terms(found[0]))
 
 
 def _always(content: str, at: int) -> re.Match[str] | None:
-    """Return the word there that says that it always holds; None where it complains: "always this error"."""
+    """Return the "always" word at a place; None if it is a complaint: "always this error"."""
     found = phrases.ALWAYS.match(content, at)
     is_complaint = found and phrases.SAME.match(content[found.end() :].lstrip())
     return None if is_complaint else found
 
 
 def _binds_what_it_follows(content: str) -> bool:
-    """Tell whether a sentence says of the one before it that it holds: "always like that", "I said so"."""
+    """Tell whether a sentence makes the one before it a rule: "always like that", "I said so"."""
     if phrases.SAID_BEFORE.match(content) and not _is_said_again(content):
         return True
     rest = clause = _CLAUSE.split(content)[0]
@@ -204,13 +204,13 @@ def _binds_what_it_follows(content: str) -> bool:
 
 
 def _is_said_again(content: str) -> bool:
-    """Tell whether a sentence repeats something as said before, and what that is: "I said no mocks"."""
+    """Tell whether a sentence repeats an earlier demand and states it: "I said no mocks"."""
     found = phrases.SAID_BEFORE.match(content)
     return found is not None and bool(terms(content[found.end() :]))
 
 
 def _edges(content: str) -> Iterator[int]:
-    """Yield where the first words of further clauses stand, and the last ones; not who tells of somebody."""
+    """Yield the positions of each clause's last word and later clauses' first words, except in reports."""
     start = 0
     for edge in _CLAUSE.finditer(content):
         yield max(start, content.rfind(" ", start, edge.start()) + 1)

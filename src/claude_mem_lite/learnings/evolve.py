@@ -1,7 +1,7 @@
-"""Decide what becomes of a candidate: new, one more voice for an old one, its successor, nothing.
+"""Decide what becomes of a candidate: a new learning, evidence for an old one, its successor, or nothing.
 
-Nothing here touches what the user has written, taken out or put away. Doing it again for the same session
-changes nothing: a session counts once.
+Nothing here changes what the user wrote or removed. Taking in the same session again changes nothing, because
+a session counts once.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from claude_mem_lite.distill.suspicion import Origin
     from claude_mem_lite.storage.models import Learning
 
-# Source: phase 6 document 2.4.
+# Limits and steps of a learning's confidence, 0 to 1.
 INITIAL, CEILING, BOOST = 0.5, 0.95, 0.2
 PENALTY, FLOOR = 0.3, 0.1
-LEAST = 0.3  # an extraction that is less sure is skipped
+LEAST = 0.3  # a candidate with a lower confidence is skipped
 TOLD = learning_rows.TOLD
-CANDIDATE = 0.4  # of what was said once, in no form that binds; once more makes it 0.51
+CANDIDATE = 0.4  # confidence of a sentence said once in no binding form; a second time raises it to 0.51
 MANUAL = 1.0
 
-_STANDS_OUT = 0.15  # of a cosine, above those of the next ones
-_MOST_KIN, _KIN_TERMS = 50, 12  # learnings of other projects that are compared, words to find them by
-_MOST_SOURCES = 50  # sessions and observations kept of each learning
+_STANDS_OUT = 0.15  # by which a cosine exceeds the mean of the others
+_MOST_KIN, _KIN_TERMS = 50, 12  # learnings of other projects that are compared, terms to search them by
+_MOST_SOURCES = 50  # sessions, and as many observations, kept for each learning
 
 Action = Literal["inserted", "merged", "contradicted", "skipped", "quarantined", "known"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What a session may have taught; `confidence` (0 to 1) is the extraction's, not the learning's.
+    """A learning that a session may have taught; `confidence` (0 to 1) is that of the extraction.
 
-    `starts_at` is the learning's own where it is new. `contradicts` and `confirms` are ids of learnings, ""
-    for none. `observations` support it, `about` and `files` help to find the code that it speaks of. `origin`
-    is whose words it goes back to.
+    `starts_at` is the confidence of a new learning. `contradicts` and `confirms` are ids of learnings, "" for
+    none. `observations` are ids of the evidence; `about` and `files` help to find the code that it mentions.
+    `origin` says whose words it is based on.
     """
 
     content: str
@@ -65,7 +65,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a candidate, and in which learning it is now ("" for none)."""
+    """What became of a candidate, the learning that it is now part of ("" for none), and why."""
 
     action: Action
     learning_id: str = ""
@@ -73,22 +73,22 @@ class Outcome:
 
 
 def boosted(confidence: float) -> float:
-    """Return a confidence after one more session has said the same: a fifth of what is missing to 0.95."""
+    """Return a confidence after one more session said the same: higher by a fifth of the gap to 0.95."""
     return max(confidence, min(CEILING, confidence + BOOST * (CEILING - confidence)))
 
 
 def penalized(confidence: float) -> float:
-    """Return a confidence after a contradiction."""
+    """Return a confidence after a contradiction: lower by 0.3, at least 0.1."""
     return max(FLOOR, confidence - PENALTY)
 
 
 def take(candidate: Candidate, *, session_id: str, project_dir: str, at: str = "") -> Outcome:
-    """Take a candidate in; `at` is when its session said so (UTC text)."""
+    """Store or skip a candidate; `at` is the time at which its session said so (UTC text)."""
     content = " ".join(redact(candidate.content).split())
     if candidate.confidence < LEAST or not content or len(content) > CONTENT_CHARS:
         reason = "too unsure" if candidate.confidence < LEAST else "empty or too long"
         return _skipped(session_id, reason)
-    # Before the transaction: the model may have to be loaded.
+    # Do this before the transaction, because the embedding model may have to be loaded.
     alike = likeness.cosines(
         "learning", content, [row.id for row in learning_rows.find(project_dir, state="all")]
     )
@@ -99,15 +99,15 @@ def take(candidate: Candidate, *, session_id: str, project_dir: str, at: str = "
 
 
 def stands_out(learning_id: str, alike: Mapping[str, float]) -> bool:
-    """Tell whether a learning is nearer to a text than the others that are near it are, on the whole."""
+    """Tell whether a learning's cosine is at least 0.15 above the mean of the others in `alike`."""
     others = [cosine for each, cosine in alike.items() if each != learning_id]
     return not others or alike[learning_id] >= sum(others) / len(others) + _STANDS_OUT
 
 
 def check_code(project_dir: str, session_id: str = "") -> int:
-    """Mark what speaks of code that has changed since, with why, and unmark what speaks true again.
+    """Mark learnings as stale whose code has changed, with the reason; unmark those whose code is back.
 
-    A file that was moved as it is takes its learnings along. Returns how many marks are others now.
+    Learnings follow a file that was moved unchanged. Returns the number of changed marks.
     """
     with facts.transaction():
         marked, now = 0, anchors.Code(project_dir)
@@ -124,7 +124,7 @@ def check_code(project_dir: str, session_id: str = "") -> int:
 
 
 def fade(project_dir: str, session_id: str, *, since: str, step: float) -> int:
-    """Lower by a step what no session has seen since a time; return how many learnings that are."""
+    """Lower the confidence of learnings not seen since a time by `step`; return the number of them."""
     with facts.transaction():
         rows = learning_rows.unseen(project_dir, since=since, floor=FLOOR)
         for row in rows:
@@ -133,10 +133,10 @@ def fade(project_dir: str, session_id: str, *, since: str, step: float) -> int:
 
 
 def change(row: Learning, event: str, session_id: str = "", *, is_new: bool = False, **fields: Any) -> None:
-    """Change a learning and note that in `event_log`, with its confidence before and after."""
+    """Change a learning and record that in `event_log`, with its confidence before and after."""
     before = row.confidence
     if row.guard and (fields.get("superseded_by") or fields.get("is_active") is False):
-        fields["guard"] = ""  # it goes with its rule
+        fields["guard"] = ""  # a guard ends with its rule
     if fields:
         learning_rows.update(row, **fields)
     data = {"id": row.id, "confidence": row.confidence} | ({} if is_new else {"before": before})
@@ -147,7 +147,7 @@ def change(row: Learning, event: str, session_id: str = "", *, is_new: bool = Fa
 
 @dataclass(frozen=True, slots=True)
 class _Taking:
-    """One candidate on its way; `content` is what is to be kept of it."""
+    """A candidate being taken in; `content` is its text as it will be stored."""
 
     candidate: Candidate
     content: str
@@ -167,7 +167,7 @@ class _Taking:
         current = [row for row in rows if row.is_active and not row.superseded_by]
         contradicted = [row for row in current if relations[row.id] == "replaces"]
         rivals = [row for row in current if relations[row.id] == "rivals"]
-        # An older session is told later: it was imported, or waited for Claude.
+        # An older session may be processed later, if it was imported or waited for Claude.
         newer = [row.id for row in contradicted if row.created_at > self.at]
         newer += [
             row.id for row in rivals
@@ -177,7 +177,7 @@ class _Taking:
             return _skipped(self.session_id, "something newer says otherwise", newer[0])
         same = self._same(rows, relations, alike)
         if same is not None and same.superseded_by and self.candidate.origin != "user":
-            # Heard again, what was given up is no news; only what says so takes its successor's place.
+            # Repeating a superseded rule is no news; only an explicit contradiction replaces its successor.
             contradicted = [row for row in contradicted if row.id == self.candidate.contradicts]
         reasons = suspicions(self.content, origin=self.candidate.origin)
         otherwise = contradicted if self.candidate.origin == "user" else [*contradicted, *rivals]
@@ -186,7 +186,7 @@ class _Taking:
         if same is not None and not (same.is_active or same.quarantine or same.superseded_by):
             return _skipped(self.session_id, "the user has removed it", same.id)
         if same is not None and reasons and relations[same.id] == "same" and self._is_told(same):
-            return self._join(same, [])  # whoever says it: in these words it is told already
+            return self._join(same, [])  # sessions are shown these very words already, so any origin will do
         if same is not None and reasons and not same.quarantine:
             return _skipped(self.session_id, "; ".join(reasons), same.id)
         if same is not None and same.quarantine and not reasons and self.candidate.origin == "user":
@@ -196,7 +196,7 @@ class _Taking:
             return self._join(same, contradicted if same.is_active else [])
         if reasons:
             return self._insert("quarantined", is_active=False, quarantine=reasons)
-        # What takes the place of a rule that sessions were told is one itself, in whatever form it was said.
+        # The successor of a rule is a rule itself, in whatever form it was said.
         outcome = self._insert("inserted", at_least=INITIAL if contradicted else 0.0)
         self._replace(contradicted, outcome.learning_id)
         row = learning_rows.get(outcome.learning_id)
@@ -207,7 +207,7 @@ class _Taking:
     def _same(
         self, rows: Sequence[Learning], relations: Mapping[str, str], alike: dict[str, float]
     ) -> Learning | None:
-        """Return the learning that says the same: the one it is said to confirm, else the likest."""
+        """Return the learning that says the same: the one that `confirms` names, else the most similar."""
         confirmed = [
             row
             for row in rows
@@ -219,23 +219,23 @@ class _Taking:
         return max(same, key=lambda row: (row.is_active, alike.get(row.id, 0.0)), default=None)
 
     def _is_told(self, row: Learning) -> bool:
-        """Tell whether sessions are told a learning, and nothing speaks against the text but its origin."""
+        """Tell whether sessions are shown a learning, and the text would not be suspicious from the user."""
         is_told = row.is_active and not row.superseded_by and row.confidence >= TOLD
         return is_told and not suspicions(self.content, origin="user")
 
     def _is_about(self, row: Learning, learning_id: str) -> bool:
-        """Tell whether a learning is the one that was named, and the text has to do with it at all."""
+        """Tell whether a learning has the given id and shares a term with the text."""
         return row.id == learning_id and bool(set(terms(row.content)) & set(terms(self.content)))
 
     def _join(self, row: Learning, contradicted: Sequence[Learning]) -> Outcome:
-        """Count the session for a learning that is there; what it contradicts gives way to it."""
+        """Count the session for an existing learning; replace the learnings that the text contradicts."""
         if row.is_manual:
             return Outcome("known", row.id)
         is_counted = self.session_id in row.source_sessions
         fields, before = self._evidence(row), row.confidence
         if not is_counted and row.is_active:
             fields["confidence"] = boosted(before)
-        if is_counted or self.candidate.origin == "user":  # in a form that binds; what has faded was not said
+        if is_counted or self.candidate.origin == "user":  # at least that of a new learning
             fields["confidence"] = max(self.candidate.starts_at, fields.get("confidence", before))
         if any(each.id == row.superseded_by for each in contradicted):
             fields |= {"superseded_by": None, "confidence": max(INITIAL, boosted(before))}
@@ -285,7 +285,7 @@ class _Taking:
     def _ask(
         self, others: Sequence[Learning], row: Learning, alike: dict[str, float], *, is_again: bool = False
     ) -> None:
-        """Note what may tell one matter otherwise, or say the same: both stand, and the user is asked."""
+        """Record questions to the user about learnings that may differ or say the same; both stay."""
         for other in others:
             if other.id != row.id:
                 cosine = alike.get(other.id, 0.0)
@@ -294,7 +294,7 @@ class _Taking:
     def _ask_nearest(
         self, rows: Sequence[Learning], row: Learning, relations: Mapping[str, str], alike: dict[str, float]
     ) -> None:
-        """Ask about the one that is nearest in meaning to what the user has said, if it is on one matter."""
+        """Ask about the learning nearest in meaning to the user's words, if it is on the same matter."""
         near = [
             each for each in rows
             if relations[each.id] in {"near", "again"}
@@ -306,7 +306,7 @@ class _Taking:
             self._ask([nearest], row, alike, is_again=relations[nearest.id] == "again")
 
     def _evidence(self, row: Learning) -> dict[str, Any]:
-        """Return the columns that tell of one more voice for a learning, its code as it is now."""
+        """Return the columns that count one more session for a learning, with its code as it is now."""
         code = anchors.speaks_of(
             row.project_dir, row.content, about=self.candidate.about, near=self.candidate.files
         )
@@ -332,7 +332,7 @@ def _skipped(session_id: str, reason: str, learning_id: str = "") -> Outcome:
 
 
 def _note_kin(row: Learning, session_id: str) -> None:
-    """Note which learnings of other projects say the same as a new one, with all of them."""
+    """Link a new learning with those of other projects that say the same, and these with one another."""
     if row.project_dir is None:
         return
     match = " OR ".join('"{}"'.format(term.replace('"', '""')) for term in terms(row.content)[:_KIN_TERMS])

@@ -1,4 +1,4 @@
-"""Takes in what failed in a session, with what worked instead, and what works again."""
+"""Store the failed calls of a session with their cures, and update those of earlier sessions."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from claude_mem_lite.storage.models import Session
 
 
 def take(session: Session) -> None:
-    """Store the calls of a session that failed, as far as its events are kept; may be repeated.
+    """Store the failed calls of a session, as far as its events are still kept; may be repeated.
 
-    A command that failed in an earlier session and works now as it was is not told any more.
+    A command that failed in an earlier session and works unchanged in this one is no longer reported.
     """
     events: list[tuple[str, str]] = []  # id and time
 
     def captures() -> Iterator[Capture]:
         for event in finding_rows.calls_of(session.id, session.project_dir):
-            with contextlib.suppress(ValueError):  # no JSON that Python reads: it is in error
+            with contextlib.suppress(ValueError):  # not JSON that Python reads: the event is in error
                 capture = capture_of(event)
                 events.append((event.id, event.created_at))
                 yield capture

@@ -1,7 +1,7 @@
-"""Derive a guard from a rule's text: what it forbids or demands, as far as a tool call shows it.
+"""Derive a guard from a rule's text: what the rule forbids or demands, as far as tool calls show it.
 
-What the text does not say for sure is left to the user, who says it with `--command`, `--file`, `--text` or
-`--message`. Guards of a project are read here as well, and what one would have noticed.
+Where the text is not certain, the user says it with `--command`, `--file`, `--text` or `--message`. This
+module also reads a project's guards, and finds the past calls that a guard would have noticed.
 """
 
 import json
@@ -21,7 +21,7 @@ from claude_mem_lite.storage.models import Learning
 _COMMITS = re.compile(r"\bcommit(?!ted)|\btrailer|\bsubject line", re.IGNORECASE)
 _SCOPE = re.compile(r"(?<!\w)(?:in|under|inside|unter|dans|en|im)\W+(?:\w+\W+)?$", re.IGNORECASE)
 _ON = re.compile(r"(?<!\w)(?:on|of|for|auf|von|für|sur|pour|de|sobre|para|su)\W+(?:\w+\W+)?$", re.IGNORECASE)
-# Where something may be after all: what is named next.
+# The place of an exception to the rule.
 _EXCEPT = re.compile(
     r"(?i)(?<!\w)(?:outside(?: of)?|except(?: in| for| under)?|außer\w*|fuera de|hors de"
     r"|(?:only|nur|solo) (?:in|under|inside|unter|en))(?: (?:the|our|den))? (?P<where>[\w./*-]+)"
@@ -42,21 +42,21 @@ _EDITS_IT = re.compile(
 _IN, _PAIR = re.compile(r"\W*(?:files? |Dateien )?(?:in|under|inside|unter|dans|en) ", re.IGNORECASE), 2
 _PASSIVE = re.compile(r"(?<!\w)(?:is|are|be|get|gets|sind|wird|werden|est|sont|son)(?!\w)", re.IGNORECASE)
 _IN_TESTS = re.compile(r"(?i)\b(?:in|dans|en) (?:(?:the|our|unit|los|las|les) )*(?:tests?|specs?)\b")
-# Where code is only spoken of, but for a rule about words.
+# Prose only mentions code, so it is excluded unless the rule is about words (`_OF_WORDS`).
 _PROSE = (f"{BUT}*.md", f"{BUT}*.mdx", f"{BUT}*.rst", f"{BUT}*.adoc")
 _OF_WORDS = re.compile(r"(?i)[\"“”]|://|\b(?:docs|doku|readme|markdown|prose|words?|phrases?|links?|urls?)\b")
 _ON_BRANCHES = ("commit", "push", "rebase", "merge")
-_ALSO = {"git rebase": "git pull --rebase", "apt": "apt-get"}  # the same under another name
+_ALSO = {"git rebase": "git pull --rebase", "apt": "apt-get"}  # other names of the same command
 _SHELLS = ("bash", "sh", "zsh")
 
-# Forms of a commit's message: https://www.conventionalcommits.org, a length, a ticket's number.
+# Formats of a commit message: https://www.conventionalcommits.org, a length, a ticket number.
 _CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\b(?:type|typ|tipo)\(\w+\)", re.IGNORECASE)
 _LONG = re.compile(r"(?i)\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|cara[ct]t?|signe|lett?r)")
 _TICKET = re.compile(r"(\[?)\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)\]?(:?)")
 _PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”]|$)")
 _AND_SO_ON = re.compile(r"\betc|\busw|\.\.\.|…|and so on")
 _IMPORT = re.compile(r"\b(?:import(?!an)|require)\w*", re.IGNORECASE)
-# What else a rule says of a commit's message, whether it forbids that, and the pattern of it then.
+# Other demands on a commit message: words in the rule, whether it forbids them, the pattern to match then.
 _FORMS = (
     (r"\bperiod\b|\bfull stop|\btrailing dot|\bPunkt\b|\bpoint final|\bpunto\b", True, r"[^.]$"),
     (r"\bemojis?\b|\bgitmoji", True, "^[^\u2600-\u27bf\U0001f300-\U0001faff]*$"),
@@ -64,31 +64,31 @@ _FORMS = (
 )
 _MENTION = re.compile(r"\b(?:mention|credit|erwähn|nenn|cite|mencion)\w*\s+((?i:claude|ai)\b|[A-Z]\w+)")
 
-_EVIDENCE, _PAST = 1_000, 20_000  # calls, the newest
-# Of a regular expression that is asked before each commit.
+_EVIDENCE, _PAST = 1_000, 20_000  # newest calls that are read
+# Limit for a regular expression that runs before each commit.
 _MOST_QUANTIFIERS = 4
 _QUANTIFIER = re.compile(r"(?<!\\)[*+{]")
 _REPEATED_GROUP = re.compile(r"\)[*+{]|\\[1-9]|\(\?P=")
 
 
 def guard_of(row: Learning) -> Guard:
-    """Return the guard of a learning that has one."""
+    """Return the guard of a learning; it must have one."""
     return Guard(**json.loads(row.guard))
 
 
 def on(project_dir: str) -> list[Learning]:
-    """Return the rules told in a project with a guard that is on."""
+    """Return the current rules of a project that have a guard."""
     return [row for row in learning_rows.find(project_dir, state="current") if row.guard]
 
 
 def possible(project_dir: str) -> list[tuple[Learning, Guard]]:
-    """Return the rules told in a project that could have a guard, with what their words come to."""
+    """Return the active rules of a project that could have a guard, each with the guard derived from it."""
     rows, seen = [row for row in learning_rows.find(project_dir) if not row.guard], _seen_in(project_dir)
     return [(row, guard) for row in rows if (guard := derive(row.content, seen))]
 
 
 def understood(row: Learning, project_dir: str) -> Guard:
-    """Return what a rule's words come to. Raises: ClaudeMemError where that is nothing that a call shows."""
+    """Return the guard derived from a rule's text. Raises: ClaudeMemError if tool calls cannot show it."""
     if guard := derive(row.content, _seen_in(project_dir)):
         return guard
     raise ClaudeMemError(
@@ -105,13 +105,13 @@ def _seen_in(project_dir: str) -> Seen:
 
 
 def noticed(guard: Guard, project_dir: str) -> tuple[list[tuple[str, Call, str]], int]:
-    """Return the past calls that a guard would have noticed, with time and what of each, and their number."""
+    """Return the past calls that a guard would have noticed (time, call, match), and the number of all."""
     calls = learning_rows.past_calls(project_dir, limit=_PAST)
     return [(at, call, found) for at, call in calls if (found := guard.broken_by(call))], len(calls)
 
 
 def given(message: str, **lists: Sequence[str]) -> Guard:
-    """Return the guard that the user describes. Raises: ClaudeMemError where it cannot be checked."""
+    """Return the guard that the user's options describe. Raises: ClaudeMemError if it cannot be checked."""
     if (lists["without"] or lists["needs"]) and not lists["commands"]:
         raise ClaudeMemError("--without and --with are of a command: say which with --command")
     if any(not word.strip() or "\n" in word for words in lists.values() for word in words):
@@ -129,8 +129,8 @@ def given(message: str, **lists: Sequence[str]) -> Guard:
 
 
 def derive(text: str, seen: Seen) -> Guard | None:
-    """Return the guard that a rule's text comes to, None where nothing in it can be seen in a call."""
-    text = FROM_NOW_ON.sub("", text).lstrip(" ,:")  # no import: `from now`
+    """Return the guard derived from a rule's text; None if tool calls can show nothing of it."""
+    text = FROM_NOW_ON.sub("", text).lstrip(" ,:")  # `from now` is not an import
     told: list[tuple[str, list[Thing]]] = []
     for sentence in rule_words.sentences(text):
         programs = [each.words[0] for _, named in told for each in named if each.kind == "command"]
@@ -161,7 +161,7 @@ def derive(text: str, seen: Seen) -> Guard | None:
 
 
 def _marked(guard: Guard, text: str) -> list[str]:
-    """Return the files of a guard, marked as new or old; code is not looked for in prose."""
+    """Return a guard's file globs, marked as new or old; a guard on code excludes prose files."""
     if guard.texts:
         is_anywhere = {each for each in guard.files if not each.startswith(BUT)} <= {"*"}
         return ["*", *guard.files, *_PROSE] if is_anywhere and not _OF_WORDS.search(text) else guard.files
@@ -172,12 +172,12 @@ def _marked(guard: Guard, text: str) -> list[str]:
 
 
 def _unwanted(text: str) -> list[str]:
-    """Return the name that a commit's message is not to have."""
+    """Return the name that a commit message must not mention, in a list; [] for none."""
     return [found[1] for found in _MENTION.finditer(text) if NOT.search(text[: found.start()])][:1]
 
 
 def _form(text: str) -> str:
-    """Return the pattern of a commit's message that a rule asks for, "" for none; "^" starts a subject."""
+    """Return the pattern that a rule demands of commit messages, "" for none; "^" is a subject's start."""
     prefixes = dict.fromkeys(_PREFIX.findall(text))
     if _CONVENTIONAL.search(text) and (len(prefixes) <= 1 or _AND_SO_ON.search(text)):
         return r"^[a-z]+(\([^)]*\))?!?: \S"
@@ -194,7 +194,7 @@ def _form(text: str) -> str:
 
 
 def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
-    """Add to a guard what one sentence forbids or demands: of commands, else of code, files, options."""
+    """Add to a guard what one sentence says about commands, or else about code, files or options."""
     has_file = any(thing.kind == "file" for thing in named)
     is_with_option = any(thing.kind == "option" for thing in named)
     commands = [thing for thing in named if thing.kind == "command"] or [
@@ -205,7 +205,7 @@ def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
     ]  # fmt: skip
     for command, rest in _with_rest(named, commands):
         if not command.is_forbidden and any(each.is_forbidden for each in commands):
-            guard.allowed.append(" ".join(command.words))  # what is to be run instead
+            guard.allowed.append(" ".join(command.words))  # the command to run instead
         else:
             _take_command(guard, command, rest)
     if guard.commands:
@@ -226,7 +226,7 @@ def _take(guard: Guard, sentence: str, named: list[Thing], seen: Seen) -> None:
 
 
 def _left_alone(sentence: str, named: list[Thing]) -> list[str]:
-    """Return the files that a sentence says are not to be changed."""
+    """Return the globs of files that a sentence forbids to change."""
     files = [each for each in named if each.kind == "file"]
     forbidden = [glob for each in files if each.is_forbidden for glob in each.words]
     is_kept = any(each.search(sentence) for each in (rule_words.EDIT, rule_words.KEPT, rule_words.KEEP_OUT))
@@ -239,7 +239,7 @@ def _left_alone(sentence: str, named: list[Thing]) -> list[str]:
 
 
 def _take_replaced(guard: Guard, words: Iterable[str], seen: Seen) -> None:
-    """Add programs that have given way to others; one that was never run may as well be a library."""
+    """Add programs that others have replaced; one that was never run may also be a library."""
     for word in words:
         guard.commands.append(word)
         if word not in seen.programs:
@@ -249,24 +249,24 @@ def _take_replaced(guard: Guard, words: Iterable[str], seen: Seen) -> None:
 
 
 def _texts(sentence: str, named: list[Thing], words: list[str]) -> list[str]:
-    """Return the text that a sentence forbids in code.
+    """Return the texts that a sentence forbids in code.
 
-    `words` are plain ones that it turns down: they are code where it says in which files.
+    `words` are plain words that it rejects; they count as code if the sentence says in which files.
     """
     texts = [each for each in named if each.kind == "text" and each.is_forbidden]
     given = [re.sub(r"\.{3}|…", "*", each.words[0]) for each in texts]
     is_code = _scope(sentence, named) and not rule_words.EDIT.search(sentence)
-    return given or [word for word in words if is_code and not word.endswith("s")]  # no idea: "no mocks"
+    return given or [word for word in words if is_code and not word.endswith("s")]  # no code: "no mocks"
 
 
 def _excepted(sentence: str) -> list[str]:
-    """Return the files that a sentence takes out, of a noun ("outside of tests") those named so."""
+    """Return globs of the files that a sentence excepts; "outside of tests" excepts files with that name."""
     found = (each["where"].rstrip(".") for each in _EXCEPT.finditer(sentence))
     return [BUT + (each if re.search(r"[/.*]", each) else f"*{each.rstrip('s')}*") for each in found]
 
 
 def _scope(sentence: str, named: list[Thing]) -> list[str]:
-    """Return the files and the languages that a sentence says something of."""
+    """Return globs of the files and languages that a sentence applies to."""
     files = [each.words[0] for each in named if each.kind == "file" and _is_scope(each.before)]
     excepted = _excepted(sentence)
     scope = [each for each in files if f"{BUT}{each}" not in excepted] + rule_words.files_of(sentence)
@@ -276,15 +276,15 @@ def _scope(sentence: str, named: list[Thing]) -> list[str]:
 
 
 def _is_scope(before: str) -> bool:
-    """Tell whether words lead to where something holds: not in "no X, it belongs in Y"."""
+    """Tell whether the words before a file make it the rule's scope; not in "no X, it belongs in Y"."""
     clause = rule_words.BREAK.split(before)[-1]
     return bool(_SCOPE.fullmatch(clause.lstrip()) or (clause == before and _SCOPE.search(before)))
 
 
 def _with_rest(named: list[Thing], commands: list[Thing]) -> list[tuple[Thing, list[Thing]]]:
-    """Return the commands of a sentence, each with what is said of it: after it, or before the first.
+    """Return a sentence's commands, each with its options and operands: after it, or before the first.
 
-    What is said after the last of a list is said of all: "a and b always with -x".
+    Those after the last command of a list belong to all: "a and b always with -x".
     """
     parts: list[tuple[list[Thing], list[Thing]]] = []
     before: list[Thing] = []
@@ -299,7 +299,7 @@ def _with_rest(named: list[Thing], commands: list[Thing]) -> list[tuple[Thing, l
 
 
 def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
-    """Add what a rule says of one command, `rest` being the options and operands that belong to it."""
+    """Add what a rule says about one command; `rest` are its options and operands."""
     own = [word for word in command.words if word != "--" and (word.startswith("-") or word == ".")]
     plain = [word for word in command.words if not word.startswith("-") and word != "."]
     if own and rest and rest[0].kind == "option" and rest[0].joined and not command.is_forbidden:
@@ -319,7 +319,7 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
     elif command.is_forbidden:
         if not any(rule_words.WITHOUT.search(each.before) for each in options):
             is_bare = len(plain) > 1 and rule_words.BARE.search(command.before)
-            needed = [ANY] if is_bare else []  # else it says how to do it instead
+            needed = [ANY] if is_bare else []  # other options belong to the alternative that the rule gives
         without = own + without or ([] if needed else _operands(command, plain[1:2], rest))
         is_asked = rule_words.ASK.search(f"{command.before} {command.after}")
         if without or needed or command.kind == "command" or command.is_end or is_asked:
@@ -340,7 +340,7 @@ def _take_command(guard: Guard, command: Thing, rest: list[Thing]) -> None:
 
 
 def _operands(command: Thing, sub: list[str], rest: list[Thing]) -> list[str]:
-    """Return what narrows a forbidden command: a branch, a file, a quoted text."""
+    """Return the operands that narrow a forbidden command: a branch, a file, a quoted text."""
     is_led_to = bool(rest) and rest[-1].after == command.before and rule_words.BREAK.search(command.before)
     near = [each for each in rest if not is_led_to and not rule_words.BREAK.search(each.before)]
     given = [each.words[0] for each in near if each.kind in {"text", "file"}]
@@ -353,7 +353,7 @@ def _operands(command: Thing, sub: list[str], rest: list[Thing]) -> list[str]:
 
 
 def _needed(options: list[Thing]) -> list[str]:
-    """Return the options that a sentence demands, those of which one is enough as "-n|--name"."""
+    """Return the options that a sentence demands; alternatives are joined as in "-n|--name"."""
     needed: list[str] = []
     for option in (each for each in options if not each.is_forbidden):
         either = f"{needed.pop()}|" if option.joined and needed else ""

@@ -1,8 +1,8 @@
-"""Find what the user says in a session: prompts, refusals, answers, CLAUDE.md; and what was said before.
+"""Collect the user's words in a session (prompts, refusals, answers, CLAUDE.md), and find repeated wishes.
 
-The client sends no hook for a call that was turned down: what was said then stands in its transcript alone.
-A wish that comes back in another session in other words is a rule, where one of the two says how a thing is
-done. Rare words show it: what recurs word for word at length was pasted, and "commit and push" has none.
+The client sends no hook event for a rejected call: the user's words on it are only in the transcript. A wish
+repeated in another session in other words is a rule if one of the two says how things are done. Shared rare
+words show it: a long text repeated word for word was pasted, and "commit and push" has no rare words.
 """
 
 import json
@@ -30,17 +30,17 @@ _CLIENTS = "The user wants to clarify these questions"
 _LOADED = re.compile(
     r"(?:CLAUDE|AGENTS|GEMINI)(?:\.local)?\.md"
 )  # instructions that clients load by themselves
-# Of a wish, by rarity, what the other sentence says as well; and how rare that is (1: one session says so).
+# Part of a wish's rarity that the other sentence must share; least rarity shared (1: a term of one session).
 _SHARE, _RARE = 0.7, 1.3
 _FEWEST_SHARED = 2
 _MOST_TERMS = 14
-_LONGEST_RETYPED = 6  # words
-_MOST_ADDED = 12  # lines of an edit: more are a document
+_LONGEST_RETYPED = 6  # words; a longer sentence repeated word for word was pasted
+_MOST_ADDED = 12  # lines of an edit; more are a document
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One saying of the user's: when (UTC text), and of which observation ("" where there is none)."""
+    """Words of the user, with their time (UTC text) and the id of their observation ("" for none)."""
 
     text: str
     at: str
@@ -49,7 +49,7 @@ class Said:
 
 
 def said_in(session: Session) -> list[Said]:
-    """Return what the user has said in a session since it was asked for last, and all its refusals."""
+    """Return the user's words in a session since it was last learned from, and all its refusals."""
     found = []
     for row, payload in learning_rows.events_after(session.id, session.learned_pk, ("UserPromptSubmit",)):
         found.append(Said(_text(payload.get("prompt")), row.created_at, observation_id=row.id))
@@ -59,7 +59,7 @@ def said_in(session: Session) -> list[Said]:
 
 
 def added_to_instructions(session: Session) -> Iterator[Said]:
-    """Yield the lines that were added, by the user's wish, to the instructions that the client loads."""
+    """Yield the rules that edits added to instruction files such as CLAUDE.md at the user's request."""
     prompts = learning_rows.events_after(session.id, 0, ("UserPromptSubmit",))
     wished = {name for _, payload in prompts for name in _LOADED.findall(str(payload.get("prompt")))}
     edits = learning_rows.events_after(session.id, session.learned_pk, ("Edit",)) if wished else ()
@@ -76,7 +76,7 @@ def added_to_instructions(session: Session) -> Iterator[Said]:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a session; `is_how`: it tells how things are done."""
+    """A sentence of a session; `is_how` is whether it says how things are done."""
 
     session_id: str
     at: str
@@ -86,10 +86,10 @@ class Sentence:
 
 
 class Earlier:
-    """What the user said in other sessions of a project."""
+    """The user's sentences in other sessions of a project."""
 
     def __init__(self, prompts: Iterable[tuple[str, str, str]]) -> None:
-        """Take prompts in: session, time (UTC text), text."""
+        """Read prompts: (session id, time as UTC text, text)."""
         said = [(session_id, list(comparable(session_id, at, prompt))) for session_id, at, prompt in prompts]
         self._sentences = [sentence for _, sentences_of in said for sentence in sentences_of]
         pairs = {(term, sentence.session_id) for sentence in self._sentences for term in sentence.terms}
@@ -97,9 +97,9 @@ class Earlier:
         self._all = len({session_id for session_id, _ in said})
 
     def wishes(self, now: Sentence) -> Iterator[tuple[Sentence, Sentence]]:
-        """Yield the wishes that a sentence shares with earlier ones, each with where it was said again.
+        """Yield (wish, repetition) for each earlier sentence with which a sentence shares a wish.
 
-        A wish is the sentence that says how, the earlier one where both do.
+        The wish is the sentence that says how things are done; the earlier one if both do.
         """
         for other in () if tells_of_change(now.text) else self._sentences:
             if other.session_id == now.session_id or len(now.terms & other.terms) < _FEWEST_SHARED:
@@ -114,13 +114,13 @@ class Earlier:
         return rare >= _RARE and rare >= _SHARE * self._rarity(wish.terms)
 
     def _rarity(self, found: Iterable[str]) -> float:
-        """Return how rare some terms are in all: each 1 at one session, near 0 where all say so."""
+        """Return the sum of the terms' rarities: 1 for a term of one session, near 0 for one of all."""
         sessions = self._all + 1
         return sum(math.log1p(sessions / (self._sessions[term] + 1)) / math.log1p(sessions) for term in found)
 
 
 def comparable(session_id: str, at: str, prompt: str) -> Iterator[Sentence]:
-    """Yield the sentences of a prompt that can be held against others."""
+    """Yield the sentences of a prompt that can be compared with others."""
     for sentence in sentences(prompt):
         found = frozenset(terms(sentence.text))
         if is_short(sentence.text) and _FEWEST_SHARED <= len(found) <= _MOST_TERMS:
@@ -129,7 +129,7 @@ def comparable(session_id: str, at: str, prompt: str) -> Iterator[Sentence]:
 
 
 def _is_turned(one: Sentence, other: Sentence) -> bool:
-    """Tell whether only one of two sentences turns something down: they share words, not a wish."""
+    """Tell whether only one of two sentences is negated: they then share words, but not a wish."""
     return (NOT.search(one.text) is None) != (NOT.search(other.text) is None)
 
 
@@ -138,7 +138,7 @@ def _is_pasted(one: Sentence, other: Sentence) -> bool:
 
 
 def _own_answers(payload: dict[str, Any]) -> Iterator[str]:
-    """Yield the answers that were typed, not chosen among what the assistant offered."""
+    """Yield the answers that the user typed instead of choosing one that the assistant offered."""
     given, response = payload.get("tool_input"), payload.get("tool_response")
     answers = response.get("answers") if isinstance(response, dict) else None
     offered = json.dumps(given.get("questions") if isinstance(given, dict) else None, ensure_ascii=False)
@@ -148,7 +148,7 @@ def _own_answers(payload: dict[str, Any]) -> Iterator[str]:
 
 
 def _refusals(path: str, session_id: str) -> list[Said]:
-    """Return what was said as a call was turned down."""
+    """Return the user's words on rejected calls, from a session's transcript."""
     found: list[Said] = []
     try:
         for line in lines.read(path, Counter(), now=inbox.utc_now()) if path else ():
@@ -161,7 +161,7 @@ def _refusals(path: str, session_id: str) -> list[Said]:
                 words = _WORDS.search(told) if told.startswith(_TURNED_DOWN) else None
                 if words and not words["said"].startswith(_CLIENTS):
                     found.append(Said(words["said"].strip(), line.at, is_refusal=True))
-    except OSError:  # it is gone, or not ours
+    except OSError:  # the transcript is gone, or belongs to another user
         return found
     return found
 

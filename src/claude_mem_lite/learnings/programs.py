@@ -1,4 +1,4 @@
-"""Know the programs that a project runs: by its past calls, and those that any may run. Pure."""
+"""Collect the programs that a project runs, from its past calls and a list of common ones. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from claude_mem_lite.capture.simple_commands import Script
 from claude_mem_lite.search.words import STOP_WORDS
 
-# What a project that has hardly run a command is likely to run: programs with their sub-commands.
+# Common programs with their sub-commands, for a project with few past commands.
 _USUAL = {
     "git": "add branch checkout cherry-pick clean clone commit diff fetch log merge mv pull push rebase reset"
     " restore revert rm show stash status switch tag",
@@ -32,14 +32,14 @@ SUBS = frozenset(sub for subs in _USUAL.values() for sub in subs.split())
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a project's past calls show: programs with their sub-commands; and its folder."""
+    """The programs of a project with their sub-commands, and the project's folder."""
 
     programs: dict[str, set[str]]
     root: str = "/"
 
     @classmethod
     def of(cls, lines: Iterable[str], root: str = "/") -> Seen:
-        """Return what command lines show."""
+        """Return the common programs and those in the command lines."""
         programs = {name: set(subs.split()) for name, subs in _USUAL.items()}
         for each in (command for line in lines for command in Script(line).commands):
             is_named = each.is_step or each.words[:1] == each.outer[:1]

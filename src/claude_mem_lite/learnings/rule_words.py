@@ -1,7 +1,7 @@
-"""Find what a rule names that a tool call can show: commands, options, files, code; and what it forbids.
+"""Find the things in a rule that tool calls can show (commands, options, files, code), and what it forbids.
 
-Pure. Evidence is what the text gives as code and what this project has run. Words that forbid stand in
-`distill.phrases`; the guard is made in `guarding`.
+Pure. Evidence is text marked as code, and the programs that the project has run. Most words that forbid are
+in `distill.phrases`; `guarding` makes the guard.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from claude_mem_lite.distill.phrases import ALWAYS, IN_PROJECT, INSTEAD, NOT
 from claude_mem_lite.learnings.programs import SUBS, Seen
 from claude_mem_lite.search.words import STOP_WORDS
 
-# "deed": what git does, said as a verb.
+# "deed": a git command written as a verb.
 Kind = Literal["command", "deed", "option", "file", "text"]
 
-_WORDS = STOP_WORDS | {"git", "go", "make", "find", "head", "tail", "less", "kill"}  # alone no programs
+_WORDS = STOP_WORDS | {"git", "go", "make", "find", "head", "tail", "less", "kill"}  # not programs if alone
 _LITTLE = STOP_WORDS | set(
     """again al any anymore anything au auf aux avec because binary bitte command con das de dem den der des
     die du el en es et ever flag here il im into la las le les los mit new no not nur oder only or out
@@ -28,7 +28,7 @@ _LITTLE = STOP_WORDS | set(
 
 
 def _any_of(words: str, *, end: str = r"(?!\w)") -> re.Pattern[str]:
-    """Return a pattern for words of four languages, of which a stem ends with "*"."""
+    """Return a pattern for comma-separated words and phrases; "*" after a stem matches any ending."""
     spelled = " ".join(words.split()).replace(", ", "|").replace(" ", r"\s+").replace("*", r"\w*")
     return re.compile(rf"(?<!\w)(?:{spelled}){end}", re.IGNORECASE)
 
@@ -38,7 +38,7 @@ EDIT = _any_of(
     geänder*, veränder*, bearbeit*, anfass*, anrühr*, rühr*, lösch*, édit*, supprim*, cambi*, toqu*,
     toc*, borr*, escrib*, fass*, schreib*, geschrieb*, меня*, измен*, трога*"""
 )
-# After files that stay as they are, and before them.
+# `KEPT`: words after files that must not change; `KEEP_OUT`: words before such files.
 KEPT = _any_of(
     """off limits, off-limits, immutable, read-only, read only, frozen, untouched, alone, as is, as it is,
     as they are, generated, tabu, schreibgeschützt, eingefroren, unangetastet, in ruhe, generiert,
@@ -62,21 +62,21 @@ _GIVES_UP = _any_of(
     """replace, replaces, over, drop, dropped, from, no longer use, stopped using, left, ersetze, von,
     nicht mehr, remplac*, plus, reemplaza*, ya no us*, niet meer"""
 )
-# Between what turns something down, or wants it, and its name.
+# Words that may stand between a denial or a demand and the name of a thing.
 _MANNER = _any_of(
     """bare, plain, raw, use, uses, using, run, running, call, calling, the, any, via, with, mit, met,
     par, con, mehr, import, to, auf, direct*, direkt*, das, le, la, el, de""",
     end=r"\W*$",
 )
 _IN = _any_of("in, im, en, dans", end=r"\W+$")
-# After what another thing has taken the place of.
+# Follows a thing that another has replaced.
 _REPLACED = re.compile(
     r"\W*(?:is|was|has been|wird|wurde|ist|est|a été|fue|está|n'est|ya no)\W+(?:by|durch|par|por)?\W*"
     r"(?:replaced|ersetzt|remplac|reemplazad|deprecated|dead|veraltet|obsol|no longer|not (?:used|in use) any"
     r"|gone|retired|nicht mehr|plus|se usa)",
     re.IGNORECASE,
 )
-# What git does, said without its name.
+# Git commands as verbs, without the word "git".
 _DEEDS = {
     "commit": r"commit[a-zé]*", "push": r"push(?:e[nsd]?|ing|t|ear|ea|ees)?|pouss\w+|gepusht",
     "merge": r"merg(?:e[nsd]?|ing)", "rebase": r"rebas(?:e[nsd]?|ing|ear)",
@@ -91,7 +91,7 @@ _LANGUAGES = {
     "kotlin": "*.kt", "php": "*.php", "markdown": "*.md", "swift": "*.swift", "jsx": "*.jsx *.tsx *.js",
     "yaml": "*.yaml *.yml", "notebook": "*.ipynb", "notebooks": "*.ipynb",
 }  # fmt: skip
-# Files that are hardly ever named by their names.
+# Files that rules name by a general word.
 _FILES_OF = {
     "migrations": ("migrations", "migration"), "node_modules": ("node_modules",),
     "lockfile": ("*.lock", "*-lock.*"),
@@ -107,7 +107,7 @@ _TOKEN = re.compile(
 _JOINS = re.compile(
     r"[\s,/&(]*(?:and|or|nor|und|oder|noch|et|ou|ni|nem|y|o|e|en|of|i|&|/|,)(?: d[eu])?[\s,(]*", re.IGNORECASE
 )
-# After one of several, after code that is none in some files, and between two clauses.
+# `_LISTED` follows a thing at the end or in a list, `_WITHIN` leads to a scope, `BREAK` separates clauses.
 _LISTED = re.compile(
     rf"(?:\s+(?:dire[ck]t\w*|yourself|\w*here|please|pls|bitte))?\W*(?:$|[,.;)]|(?:{_JOINS.pattern})(?!\w))",
     re.IGNORECASE,
@@ -127,7 +127,7 @@ _FILE = re.compile(
 )
 _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
 _FOLDER = _any_of("director*, folder*, dir, ordner, verzeichnis*, dossier*, répertoire*, carpeta*", end="$")
-# Code that stands without a mark: a dotted name, a call, an address, a trailer, what begins with an at sign.
+# Unmarked code: a dotted name, a call, an address, a trailer, a word that begins with an at sign.
 _CODE = re.compile(
     r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+(?:\(\))?|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|[@!][a-z][\w/-]+"
     r"|https?://\S*|\w+=\{+|(?:eslint|prettier|pylint|ts|biome)-\w+|noqa|nolint|(?i:[a-z-]+-by:?)"
@@ -135,9 +135,9 @@ _CODE = re.compile(
 
 
 class Thing(NamedTuple):
-    """What a rule names, with the words around it up to the next thing, and whether it is forbidden.
+    """A thing that a rule names, with the words up to the things beside it, and whether it is forbidden.
 
-    `joined`: it is one of a list with the thing before; `is_end`: nothing follows at once that narrows it.
+    `joined`: it continues a list with the thing before; `is_end`: no narrowing words follow directly.
     """
 
     kind: Kind
@@ -150,13 +150,13 @@ class Thing(NamedTuple):
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a rule; Latin words in a script without spaces stand apart."""
+    """Split a rule into sentences; put spaces around Latin words in a script without spaces."""
     text = re.sub(rf"(?<=[!-~])(?=[{_SCRIPTS}])|(?<=[{_SCRIPTS}])(?=[!-~])", " ", text.translate(_FULL_WIDTH))
     return _SENTENCE.split(text.strip())
 
 
 def things(sentence: str, seen: Seen, program: str = "") -> list[Thing]:
-    """Return what a sentence names, in order, and whether it is forbidden; `program` was named before it."""
+    """Return the things that a sentence names, in order; `program` is the one that the text named last."""
     tokens = list(_TOKEN.finditer(sentence))
     found: list[Thing] = []
     at = end = 0
@@ -181,7 +181,7 @@ def things(sentence: str, seen: Seen, program: str = "") -> list[Thing]:
 
 
 def replaced(sentence: str) -> tuple[list[str], bool]:
-    """Return the words (programs, libraries) that a sentence turns down, and whether for something else."""
+    """Return the words (programs, libraries) that a sentence rejects, and whether others replace them."""
     down: list[str] = []
     is_replaced = False
     for token in re.finditer(r"(?<![\w./-])[a-z][a-z0-9_-]+(?![\w/-]|[.:]\w)", sentence):
@@ -207,7 +207,7 @@ def files_of(text: str) -> list[str]:
 
 
 def forbids(clause: str) -> bool:
-    """Tell whether a clause forbids what comes after it; "never without X" asks for X."""
+    """Tell whether a clause forbids the thing after it; "never without X" demands X."""
     denials = NOT.findall(clause)
     if denials and WITHOUT.fullmatch(denials[-1]):
         return False
@@ -215,19 +215,19 @@ def forbids(clause: str) -> bool:
 
 
 def turned_down(before: str) -> bool:
-    """Tell whether the words right before something turn it down: "instead of", "no longer use"."""
+    """Tell whether the words directly before a thing reject it: "instead of", "no longer use"."""
     return any(_ends_with(each, before) for each in (INSTEAD, NOT, _GIVES_UP, BARE))
 
 
 def _ends_with(pattern: re.Pattern[str], before: str) -> bool:
-    """Tell whether a text ends with a pattern, but for words like "the" and "directly"."""
+    """Tell whether a text ends with a pattern, possibly before words like "the" and "directly"."""
     said = before.rstrip()
     ends = {len(said), len(_MANNER.sub("", before).rstrip())}
     return any(match.end() in ends for match in pattern.finditer(said))
 
 
 def _judged(found: list[Thing]) -> list[Thing]:
-    """Return the things of a sentence with whether each is forbidden; those of a list are so together."""
+    """Return the things of a sentence with `is_forbidden` set; the things of a list share it."""
     judged: list[Thing] = []
     for number, thing in enumerate(found):
         rest = found[number + 1 :]
@@ -238,7 +238,7 @@ def _judged(found: list[Thing]) -> list[Thing]:
         if before and (thing.joined or (before.is_forbidden and _is_part(thing))):
             is_forbidden = before.is_forbidden
         else:
-            is_open = bool(rest) and _ends_with(NOT, last.after)  # the denial is of what comes next
+            is_open = bool(rest) and _ends_with(NOT, last.after)  # this denies the next thing
             is_forbidden = not is_open and _is_forbidden_after(last, is_last=not rest)
             clause = BREAK.split(thing.before)[-1]
             is_forbidden |= forbids(clause) and not (thing.kind in {"command", "deed"} and _is_vague(clause))
@@ -247,7 +247,7 @@ def _judged(found: list[Thing]) -> list[Thing]:
 
 
 def _is_vague(clause: str) -> bool:
-    """Tell whether another verb stands between a denial and a program: "never mix npm and …"."""
+    """Tell whether a denial is about another verb than running the program: "never mix npm and …"."""
     between = _DENIAL.split(clause)[-1].split() if _DENIAL.search(clause) else []
     is_sure = clause.endswith("(") or any(each.search(clause) for each in (USE, RUN, ASK, KEEP_OUT, BY))
     return bool(between) and not is_sure and _is_name(between[0].lower())
@@ -269,7 +269,7 @@ def _is_forbidden_after(thing: Thing, *, is_last: bool) -> bool:
         between = head[: denial.start()]
         if len(between.split()) <= _NEAR and not re.search(r"(?<!\w)(?:and|und|et|y)\s*$", between):
             return True
-    said = thing.after if is_last else ",".join([head, *clauses[:-1]])  # the last leads to the next thing
+    said = thing.after if is_last else ",".join([head, *clauses[:-1]])  # the last belongs to the next thing
     is_kept = any(each.search(said) for each in (KEPT, KEEP_OUT))
     return thing.kind == "file" and bool(is_kept or (NOT.search(said) and EDIT.search(said)))
 
@@ -277,7 +277,7 @@ def _is_forbidden_after(thing: Thing, *, is_last: bool) -> bool:
 def _named(
     sentence: str, tokens: Sequence[re.Match[str]], seen: Seen
 ) -> tuple[Kind | None, tuple[str, ...], int]:
-    """Return what the first tokens name, None for nothing, and how many of them do."""
+    """Return the kind (None for nothing) and words of the thing in the first tokens, and their number."""
     token, before = tokens[0], sentence[: tokens[0].start()]
     if code := token["code"] or token["quoted"]:
         return *_in_quotes(tuple(code.split()), seen, is_code=token["code"] is not None), 1
@@ -287,7 +287,7 @@ def _named(
     words = _with_subs(word, following, seen, is_run=is_run) if not _IN.search(before) else ()
     is_alone = word not in _WORDS or (turned_down(before) and _LISTED.match(sentence, token.end()))
     if len(words) > 1 or (words and is_alone):
-        # Of "no npm scripts" nobody knows what is meant.
+        # "no npm scripts" is ambiguous.
         said = BREAK.split(before)[-1]
         is_vague = len(words) == 1 and _is_name(after) and forbids(said) and not BARE.search(said)
         return None if is_vague else "command", words, len(words)
@@ -308,7 +308,7 @@ def _named(
 
 
 def _alone(word: str, seen: Seen, *, is_code: bool, is_run: bool) -> tuple[Kind | None, tuple[str, ...]]:
-    """Return what a word names by itself."""
+    """Return the kind (None for nothing) and words of the thing that a single word names."""
     kind: Kind | None = None
     if _OPTION.fullmatch(word):
         kind = "option"
@@ -327,7 +327,7 @@ def _alone(word: str, seen: Seen, *, is_code: bool, is_run: bool) -> tuple[Kind 
 
 
 def _in_quotes(words: tuple[str, ...], seen: Seen, *, is_code: bool) -> tuple[Kind | None, tuple[str, ...]]:
-    """Return what stands between backticks or quotation marks."""
+    """Return the kind (None for nothing) and words of the thing in backticks or quotation marks."""
     if not words:
         return None, ("",)
     if _OPTION.fullmatch(words[0]):
@@ -337,7 +337,7 @@ def _in_quotes(words: tuple[str, ...], seen: Seen, *, is_code: bool) -> tuple[Ki
     is_command = words[0] in seen.programs or any(map(_OPTION.fullmatch, words[1:]))
     if not is_command or not re.fullmatch(r"[\w./~+-]+", words[0]) or (len(words) == 1 and not is_code):
         return "text", (" ".join(words).removesuffix("()") + "(" * words[-1].endswith("()"),)
-    # What stands for other words ends it.
+    # A placeholder ends the command.
     others = (at for at, word in enumerate(words) if not word.isascii() or word[0] in "<[{$" or word == "...")
     return "command", words[: next(others, None)]
 
@@ -347,13 +347,13 @@ def _bare(word: str) -> str:
 
 
 def _in_a_row(tokens: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
-    """Return the first tokens as far as nothing but a blank parts them: "grep, grep is slow" is one each."""
+    """Return the leading tokens separated by single spaces only: of "grep, grep is slow" the first "grep"."""
     parted = (at for at, (one, next_) in enumerate(pairwise(tokens), 1) if next_.start() - one.end() > 1)
     return tokens[: next(parted, None)]
 
 
 def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bool) -> tuple[str, ...]:
-    """Return a program's name with its sub-commands and options, () where a word is no program."""
+    """Return a program's name with its sub-commands and options; () if the word is no known program."""
     words = [program] if program in seen.programs else []
     following = ["install" if _INSTALLS.fullmatch(each) else each for each in following]
     for word, then in pairwise([*following, ""] if words else ()):
@@ -375,14 +375,14 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bo
 
 
 def _is_name(word: str) -> bool:
-    """Tell whether a plain word may name something: it is none that any sentence has."""
+    """Tell whether a plain word may be a name: it is not a common word."""
     patterns = (ALWAYS, NOT, WITHOUT, EDIT, ASK, _MANNER)
     is_common = word in _LITTLE or word in _LANGUAGES or any(each.fullmatch(word) for each in patterns)
     return not is_common and _PLAIN.fullmatch(word) is not None
 
 
 def _is_file(word: str, seen: Seen) -> bool:
-    """Tell whether a word is a file's name or a path, but for the project itself."""
+    """Tell whether a word is a file name or a path, other than the project's own folder."""
     if not _PATH.fullmatch(word) or f"{seen.root}/".startswith(f"{word.rstrip('/')}/"):
         return False
     if _FILE.fullmatch(word.rpartition("/")[2]) or "*" in word[1:] or word.endswith("/"):
@@ -391,6 +391,6 @@ def _is_file(word: str, seen: Seen) -> bool:
 
 
 def _deed(word: str) -> tuple[str, ...]:
-    """Return the git command that a verb stands for, () for none."""
+    """Return the words of the git command that a verb stands for; () for none."""
     found = (name for name, verb in _DEEDS.items() if re.fullmatch(verb, word, re.IGNORECASE))
     return next((("git", *name.split()) for name in found), ())

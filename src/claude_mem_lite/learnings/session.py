@@ -1,4 +1,4 @@
-"""Learn from a summarized session: what the user said, what it used, what fades."""
+"""Learn from a summarized session: the user's words, the learnings it used, and those that fade."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from claude_mem_lite.learnings.evolve import Outcome
     from claude_mem_lite.storage.models import Session
 
-# Lost with each closed session of its project by a learning that was not seen for so long.
+# Confidence that a learning not seen for long loses with each closed session of its project.
 FADES_BY = 0.01
 
-_EARLIER = 400  # prompts of other sessions, in which the same may have been said
+_EARLIER = 400  # prompts of other sessions that are searched for the same wish
 
 
 def learn(session_id: str) -> list[Outcome]:
-    """Take in what the user has said in a session since the last time; return what became of each.
+    """Learn from the user's words in a session since the last time; return what became of each candidate.
 
-    Learnings that the session used count as seen. Unless it was imported, the client's notes of the user's
-    wishes are taken in, too, and those long unseen fade once it is closed.
+    Learnings that the session used count as seen. Unless the session was imported, the client's feedback
+    notes are imported too, and once it is closed, learnings not seen for long fade.
     """
     session = queries.session(session_id)
     if session is None:
@@ -52,7 +52,7 @@ def learn(session_id: str) -> list[Outcome]:
 
 
 def _take_stated(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
-    """Take in what has signs of a rule by itself."""
+    """Store sentences that read as rules on their own."""
 
     def is_known(name: str) -> bool:
         return learning_rows.is_known(session.project_dir, name, without=session.id)
@@ -64,7 +64,7 @@ def _take_stated(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
 
 
 def _take_again(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
-    """Take in what another session has heard as well."""
+    """Store wishes that the user has also expressed in another session."""
     if not any(each.text for each in said):
         return
     earlier = Earlier(learning_rows.said_elsewhere(session.project_dir, without=session.id, limit=_EARLIER))
@@ -76,7 +76,7 @@ def _take_again(session: Session, said: Sequence[Said]) -> Iterator[Outcome]:
 
 
 def _take_instructions(session: Session) -> Iterator[Outcome]:
-    """Take in, as candidates, the lines that the user had written into CLAUDE.md: each session reads them."""
+    """Store as candidates the rules that the user had added to CLAUDE.md, which each session reads."""
     for each in heard.added_to_instructions(session):
         yield _take(session, each, origin="assistant")
 
@@ -90,7 +90,7 @@ def _take(
 
 
 def _fade(session: Session) -> None:
-    """Let what nobody has seen for so many sessions of the project fade; once for each of them."""
+    """Lower the confidence of learnings unseen for `decay_after_sessions` sessions, once per session."""
     unseen_for = settings.load().decay_after_sessions
     name = f"learnings {session.project_dir}"
     if unseen_for < 1 or facts.read(name).get("faded_for") == session.id:

@@ -1,4 +1,4 @@
-"""Learnings as they are listed, and the whole story of one: what supports it, what became of it and why."""
+"""Present learnings: as list entries, and one with its evidence, its history and the reasons for changes."""
 
 import json
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ def state_of(row: Learning) -> str:
 
 
 def entry(row: Learning) -> dict[str, Any]:
-    """Return a learning as it is listed, in JSON's types."""
+    """Return a learning as a list entry, in JSON types."""
     return {
         "id": row.id,
         "project_dir": row.project_dir,
@@ -48,7 +48,7 @@ def entry(row: Learning) -> dict[str, Any]:
 
 
 def questions(project_dir: str | None, *, candidates: bool = False) -> list[dict[str, Any]]:
-    """Return the pairs of learnings that may tell one matter otherwise, or say the same, in JSON's types."""
+    """Return the pairs of learnings that may contradict each other or say the same, in JSON types."""
     return [
         {"newer": _in_short(newer), "older": _in_short(older), "is_again": is_again}
         for newer, older, is_again in learnings.questions(project_dir, candidates=candidates)
@@ -56,9 +56,9 @@ def questions(project_dir: str | None, *, candidates: bool = False) -> list[dict
 
 
 def evidence(row: Learning, project_dir: str | None = None) -> dict[str, Any]:
-    """Return a learning with what supports it, the code that it speaks of, and what took whose place.
+    """Return a learning with its evidence, the code that it mentions, its predecessors and its successor.
 
-    With `project_dir`, only what is of that project: one that holds everywhere was learned in several.
+    With `project_dir`, only those of that project: a learning that holds everywhere comes from several.
     """
 
     def here(rows: Iterable[Any]) -> list[Any]:
@@ -89,7 +89,7 @@ def evidence(row: Learning, project_dir: str | None = None) -> dict[str, Any]:
 
 
 def whole(row: Learning) -> dict[str, Any]:
-    """Return all that is known of a learning, with what happened to it and where it was shown."""
+    """Return everything known about a learning, with its history and the sessions that it was shown in."""
     return {
         **evidence(row),
         "kin": [_in_short(each) for each in learnings.by_ids(row.kin)],

@@ -1,7 +1,7 @@
-"""Trace whose words a learning goes back to: the user's, Claude's, or what came from outside. Pure.
+"""Trace whose words a learning is based on: the user's, Claude's, or text from outside. Pure.
 
-An attacker writes files, pages, outputs, what others report and what the user pastes; Claude's report and
-Claude's edits may repeat it. So it counts who said a thing first, by the events as the client sent them.
+An attacker can write files, pages, outputs, others' reports and texts that the user pastes; Claude's reports
+and edits may repeat these. So the first to say something counts, by the events as the client sent them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.distill.suspicion import Origin
 
-# Of a learning's terms, the part that one turn of user and Claude must have said.
+# Part of a learning's terms that the user and Claude must have said in one turn.
 SAID_SHARE = 0.6
-# Of the terms of a sentence in Claude's report, the part that the user typed or Claude itself wrote to tools:
-# who only retells what was read says little of either.
+# Part of the terms of a sentence by Claude that the user must have typed or Claude itself written to tools. A
+# sentence that only repeats what was read has few of them.
 GROUNDED_SHARE = 0.2
-# A text of which one passage from outside has so large a part goes back to that passage.
+# A text is based on a passage from outside that has this part of its terms.
 ECHO_SHARE = 0.5
 
 _PASSAGE_PIECES, _PIECE_CHARS = 3, 400
@@ -50,7 +50,7 @@ _WANTS = (
     r"|insist|demand|convention|policy|approv|allow)\w*"
 )
 _CLAIMS = re.compile(rf"{_WHO}[^.;]{{0,40}}?{_WANTS}|{_WANTS}[^.;]{{0,40}}?{_WHO}", re.IGNORECASE)
-# Who is said to have said it says nothing of what is said.
+# Terms that attribute a statement to somebody; they are not part of what is stated.
 _OF_CLAIMS = frozenset(
     terms(
         "user users owner maintainer team prefers prefer wants want says said asks asked decided decision "
@@ -61,21 +61,21 @@ _OF_CLAIMS = frozenset(
 
 @dataclass
 class _Turn:
-    """What the user typed in a prompt, and the sentences of Claude's that followed, with their time."""
+    """The terms that the user typed in a prompt, and those of Claude's sentences since, by event index."""
 
     typed: set[str] = field(default_factory=set)
     told: list[tuple[int, frozenset[str]]] = field(default_factory=list)
 
 
 class Voices:
-    """The voices of a session, from its events in the order of time."""
+    """The speakers of a session and their words, from its events, oldest first."""
 
     def __init__(self, events: Iterable[dict[str, Any]], *, remembered: Iterable[str] = ()) -> None:
-        """Take in what happened; `remembered` is what memory told of earlier sessions' tools."""
+        """Read the events; `remembered` are texts from tools of earlier sessions that memory showed."""
         self._turns = [_Turn()]
-        # What Claude said, and with what it called tools, by event.
+        # The terms that Claude said or passed to tools, by event index.
         self._of_claude: defaultdict[int, set[str]] = defaultdict(set)
-        self._acted: set[str] = set()  # what the user typed, and what Claude did and took from nowhere
+        self._acted: set[str] = set()  # terms of the user's typing, and of Claude's actions if not copied
         self._heard: list[tuple[int, frozenset[str]]] = []
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         self._hear(-1, remembered)
@@ -83,9 +83,9 @@ class Voices:
             self._take(at, event)
 
     def origin(self, content: str) -> Origin:
-        """Return "assistant" for what user and Claude said, "tool" for what goes back to anything else.
+        """Return "assistant" for text based on the user's and Claude's words, "tool" for any other.
 
-        Who says that the user wants something has to show it in the user's own words.
+        A claim that the user wants something must be based on the user's own words.
         """
         wanted = set(terms(content)) - _OF_CLAIMS or set(terms(content))
         is_claim = _CLAIMS.search(content) is not None
@@ -94,7 +94,7 @@ class Voices:
         return "assistant" if is_said and not self._is_echo(wanted, typed=said) else "tool"
 
     def have_touched(self, content: str) -> bool:
-        """Tell whether the user or Claude had anything to do with what a text is about."""
+        """Tell whether the user's or Claude's own words and actions share a term with a text."""
         return bool(set(terms(content)) & self._acted)
 
     def _said(self, turn: _Turn, wanted: set[str], *, by_user: bool) -> set[str]:
@@ -108,8 +108,8 @@ class Voices:
     def _is_echo(
         self, text: AbstractSet[str], *, typed: AbstractSet[str] = frozenset(), before: int | None = None
     ) -> bool:
-        """Tell whether a passage from outside had half of a text first, more of it than was said."""
-        # What has half of the terms has one of any half and one more: the rarest are looked up.
+        """Tell whether a passage from outside had half of a text's terms first, some of them untyped."""
+        # A passage with half of the terms has one of any half plus one: look up the rarest of them.
         rarest = sorted(text, key=lambda term: len(self._places.get(term, ())))[: len(text) // 2 + 1]
         for place in {place for term in rarest for place in self._places.get(term, ())}:
             at, passage = self._heard[place]
@@ -122,7 +122,7 @@ class Voices:
         return False
 
     def _is_own(self, line: set[str]) -> bool:
-        """Tell whether a line of an edit says too little to be copied, or nobody has said it before."""
+        """Tell whether a line of an edit is too short to be a copy, or was not said outside before."""
         return len(line) < _FEWEST_COPIED or not self._is_echo(line)
 
     def _take(self, at: int, event: dict[str, Any]) -> None:
@@ -177,7 +177,7 @@ _FROM_OUTSIDE = ("tool_response", "error", "last_assistant_message")
 
 
 def _passages(texts: Iterable[str]) -> Iterator[frozenset[str]]:
-    """Yield the terms of each three pieces of a text that follow one another."""
+    """Yield the terms of each run of three consecutive pieces of a text."""
     for text in texts:
         pieces = [_terms(piece) for piece in _pieces(text)]
         for start in range(max(1, len(pieces) - _PASSAGE_PIECES + 1)):
@@ -193,7 +193,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _terms(text: str) -> set[str]:
-    """Return the terms of a text from outside, of its names' parts as well, past its disguise."""
+    """Return the terms of a text with its disguises undone, also those of its names' parts."""
     text = clean(text)
     seen = text if text.isascii() else f"{text} {reveal(text).letters}"
     return {
@@ -203,7 +203,7 @@ def _terms(text: str) -> set[str]:
 
 
 def _strings(value: Any) -> list[str]:
-    """Return all the texts in a value of JSON, however deep."""
+    """Return all strings in a JSON value, at any depth."""
     found, left = [], [value]
     while left:
         each = left.pop()

@@ -1,6 +1,6 @@
-"""Reduce a captured tool call to what Claude is sent: the call and its outcome, each thing once.
+"""Reduce a captured event to the text that Claude is sent: the call and its outcome, without repetitions.
 
-Pure, like the local rules, and as forgiving of odd payloads. How long texts are cut stands in `selection`.
+Pure, like the local rules, and as tolerant of odd payloads. `selection` cuts long texts.
 """
 
 import difflib
@@ -22,16 +22,16 @@ _PATHS = ("file_path", "notebook_path", "path")
 _SPOKEN = ("prompt", "last_assistant_message")
 _CONTEXT_LINES = 1
 _HUNK_LINES = 20_000
-_COMPARED = 40_000  # pairs of lines: beyond, difflib takes longer than all the rest
+_COMPARED = 40_000  # pairs of lines; with more, difflib takes longer than all the rest
 
-# What a rule returns: the first line, and the parts under it.
+# The result of a rule: the first line, and the parts below it.
 Told = tuple[str, list[Part]]
 
 
 def digest(capture: Capture, *, limit: int = DIGEST_CHARS) -> str:
-    """Return what one event was and what came of it, in at most `limit` characters.
+    """Describe one event and its outcome in at most `limit` characters.
 
-    Longer texts are cut by content, with "[… N lines left out …]" where lines are missing. Never raises,
+    Cuts longer texts by content, with "[… N lines left out …]" where lines are missing. Never raises,
     whatever the payload looks like.
     """
     if not capture.event_name.startswith("PostToolUse"):
@@ -157,7 +157,7 @@ def _plan(capture: Capture) -> Told:
 
 
 def _call(capture: Capture) -> Told:
-    """Tell of a tool without a rule of its own: its inputs, and its answer without what stands in them."""
+    """Describe a tool without a rule of its own: its inputs, and its answer without repeated inputs."""
     response = fields.value(capture.payload, "tool_response")
     text = unknown.text_answer(capture)
     given = fields.value(capture.payload, "tool_input")
@@ -169,7 +169,7 @@ def _call(capture: Capture) -> Told:
 
 
 def _inputs(capture: Capture) -> list[Part]:
-    """Return what the tool was called with: short values on a line each, long texts as parts."""
+    """Return the tool's inputs: short values on one line each, long texts as parts of their own."""
     given = fields.value(capture.payload, "tool_input")
     if not isinstance(given, dict):
         return [selection.structure(given)] if given else []
@@ -197,7 +197,7 @@ def _failure(capture: Capture, code: int | None) -> list[Part]:
 
 
 def _printed(text: str) -> Part:
-    """Return an output without noise and repetitions."""
+    """Return printed output without noise and repetitions."""
     lines = selection.first_and_last(evidence.collapsed(text.split("\n")))
     told = evidence.telling_lines("\n".join(lines))
     return selection.output("\n".join(evidence.collapsed(told)))
@@ -212,7 +212,7 @@ def _patch(path: str, text: str) -> Part:
 
 
 def _response_patch(response: object) -> str:
-    """Return the client's patch with less context, each stretch of changes under a header of its own."""
+    """Return the client's patch with less context; each group of changes gets its own header."""
     lines: list[str] = []
     for hunk in fields.items(response, "structuredPatch"):
         told = fields.items(hunk, "lines")[: max(0, _HUNK_LINES - len(lines))]
@@ -222,12 +222,12 @@ def _response_patch(response: object) -> str:
 
 
 def _strings_patch(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return what tells old from new strings, pair by pair; their place in the file is not known."""
+    """Return the differences between old and new strings, pair by pair; their line numbers are unknown."""
     return "\n".join(line for old, new in pairs for line in _compared(old, new))
 
 
 def _hunks(body: Sequence[str], old: int, new: int) -> Iterator[str]:
-    """Yield the changed lines with context and headers; `old` and `new` number the first line of `body`."""
+    """Yield changed lines with context and headers; `old` and `new` are the line numbers of `body[0]`."""
     changed = [index for index, line in enumerate(body) if line[0] != " "]
     start = 0
     while start < len(changed):

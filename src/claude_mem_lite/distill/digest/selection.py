@@ -1,6 +1,6 @@
-"""Cuts a text by content: the lines worth most stay, in their order, with marks where lines are missing.
+"""Cut a text by content: keep the most valuable lines, in order, with marks where lines are missing.
 
-What a single line is worth stands in `local.evidence`; here, what it is worth among its neighbours.
+`local.evidence` rates a single line; this module rates it among its neighbours.
 """
 
 import itertools
@@ -13,20 +13,20 @@ from typing import Any
 from claude_mem_lite.distill.local.evidence import code_worth, output_worth, plain_worth
 from claude_mem_lite.text import clean
 
-# How much each line of a text tells beside the others; 0: nothing, it goes first and never fills room.
+# Rates each line of a text among the others; a line rated 0 is cut first and never fills spare room.
 Worths = Callable[[Sequence[str]], list[int]]
 
 _HEADER = 100
 _MARK_CHARS = len("[… 1,234 lines left out …]\n")
 _MARK = re.compile(r"\[… [\d,]+ (?:lines? left out|characters cut) …\]")
-# So many lines are looked at, and of an output read closely: every digest stays in milliseconds.
+# Lines that are read at all, and lines of output that are rated: keeps every digest within milliseconds.
 _LINES = 6_000
 _LINES_READ = 3_000
 _LOUD = re.compile(
     r"[Ee]rror|[Ee]xception|[Ff]ail|ERR|FAIL|[Ff]atal|[Pp]anic|[Ww]arn|[Dd]enied|[Rr]efused|passed"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")
-_LONG = 300  # of a line of prose
+_LONG = 300  # characters; a longer line of prose is split into sentences
 _SHORTEST_LINE_CHARS = 160
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|[-*+•]\s|\d+[.)]\s|\[)")
 _SIGNATURE_LINES = 6
@@ -34,36 +34,36 @@ _SAME_SHAPE = 3
 _HUNKS_HEADED = 24
 _SIGNS = {"+": 1, "-": -3}
 _NUMBERS = re.compile(r"\d+")
-# How many items and how many characters of a string an outline keeps, from roomy to tight.
+# (items, characters of a string) that an outline keeps; the first pair that fits is used.
 _OUTLINES = ((1_000, 10_000), (50, 1_000), (20, 400), (8, 200), (4, 100), (2, 50))
 _OUTLINE_DEPTH = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a digest and how it is cut when there is no room for all of it."""
+    """A part of a digest, and the function that cuts it if there is not enough room."""
 
     text: str
     cut: Callable[[str, int], str]
 
 
 def code(text: str) -> Part:
-    """Return a source: definitions, docstrings, comments and constants stay longest."""
+    """Return a part with source code: definitions, docstrings, comments and constants are cut last."""
     return Part(text, lambda whole, room: _select_from(whole, code_worths, room))
 
 
 def prose(text: str) -> Part:
-    """Return prose or configuration: headings and the beginnings of paragraphs stay longest."""
+    """Return a part with prose or configuration: headings and beginnings of paragraphs are cut last."""
     return Part(text, lambda whole, room: _select_from(_sentences(whole), prose_worths, room))
 
 
 def output(text: str) -> Part:
-    """Return what a command printed: errors and verdicts stay longest."""
+    """Return a part with a command's output: errors and verdicts are cut last."""
     return Part(text, lambda whole, room: _select_from(whole, output_worths, room))
 
 
 def patch(text: str, *, is_plain: bool) -> Part:
-    """Return a diff: every hunk's header, then changed lines, the added before the removed, then context."""
+    """Return a part with a diff; keeps hunk headers first, then added lines, removed lines and context."""
     worths = prose_worths if is_plain else code_worths
     return Part(
         text, lambda whole, room: _select_from(whole, lambda lines: _patch_worths(lines, worths), room)
@@ -71,12 +71,12 @@ def patch(text: str, *, is_plain: bool) -> Part:
 
 
 def structure(value: object) -> Part:
-    """Return a JSON value on one line: its shape and the first of its items stay longest."""
+    """Return a part with a JSON value on one line: its shape and its first items are cut last."""
     return Part(outline(value), lambda _, room: outline(value, room))
 
 
 def answer(text: str) -> Part:
-    """Return a tool's answer of a kind not known: JSON, or else lines as a command prints them."""
+    """Return a part with a tool's answer of unknown kind: JSON, or else lines as a command prints them."""
     if text.lstrip()[:1] in {"{", "["}:
         try:
             value = json.loads(text)
@@ -87,7 +87,7 @@ def answer(text: str) -> Part:
 
 
 def assemble(head: str, parts: Iterable[Part], limit: int) -> str:
-    """Return the head and the parts in at most `limit` characters; what one does not need goes to others."""
+    """Join the head and the parts in at most `limit` characters; room that one part leaves goes to others."""
     head = shorten(head, max(0, limit // 3))
     shown = [part for part in parts if part.text.strip()]
     room = limit - len(head)
@@ -104,7 +104,7 @@ def assemble(head: str, parts: Iterable[Part], limit: int) -> str:
 
 
 def select(lines: Sequence[str], worths: Worths, limit: int) -> str:
-    """Return the lines worth most that fit into `limit` characters, and marks for those left out."""
+    """Return the highest-rated lines that fit into `limit` characters, with marks for those left out."""
     told = [(worth, line) for worth, line in zip(worths(lines), lines, strict=True) if line.strip()]
     longest = max(_SHORTEST_LINE_CHARS, limit // min(8, len(told) or 1) - _MARK_CHARS)
     kept = [shorten(line.rstrip(), longest) for _, line in told]
@@ -116,14 +116,14 @@ def select(lines: Sequence[str], worths: Worths, limit: int) -> str:
             is_kept[index] = True
             room -= cost
     for index, line in enumerate(kept):
-        # A line that is no longer than the mark that would stand for it.
+        # Keep a line that is shorter than the mark that would replace it.
         if not is_kept[index] and len(line) < _MARK_CHARS and not _gaps_beside(is_kept, index):
             is_kept[index] = True
     return _with_marks(kept, is_kept)
 
 
 def first_and_last(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines; of very many the first and the last, with a mark between them."""
+    """Return the lines; of more than 6,000, the first and last 3,000 with a mark between them."""
     if len(lines) <= _LINES:
         return lines
     half = _LINES // 2
@@ -131,7 +131,7 @@ def first_and_last(lines: Sequence[str]) -> Sequence[str]:
 
 
 def shorten(line: str, limit: int) -> str:
-    """Return at most `limit` characters of a line, its middle left out and counted."""
+    """Shorten a line to `limit` characters: a mark with the line's length replaces its middle."""
     if len(line) <= limit:
         return line
     mark = f" [… {len(line):,} characters …] "
@@ -142,7 +142,7 @@ def shorten(line: str, limit: int) -> str:
 
 
 def outline(value: object, limit: int | None = None) -> str:
-    """Return a value as JSON on one line; beyond `limit` without later items and the middles of strings."""
+    """Return a value as JSON on one line; to fit `limit`, drop later items and the middles of strings."""
     for most_items, most_chars in _OUTLINES:
         text = _json(_outlined(value, most_items, most_chars, 0))
         if limit is None or len(text) <= limit:
@@ -151,7 +151,7 @@ def outline(value: object, limit: int | None = None) -> str:
 
 
 def without(value: object, known: Container[str], depth: int = 0) -> object:
-    """Return a JSON value without the strings that are known already, and without what is empty then."""
+    """Return a JSON value without the strings in `known`, and without objects that this leaves empty."""
     if isinstance(value, str):
         return None if value in known else value
     if not isinstance(value, dict) or depth == _OUTLINE_DEPTH:
@@ -161,7 +161,7 @@ def without(value: object, known: Container[str], depth: int = 0) -> object:
 
 
 def code_worths(lines: Sequence[str]) -> list[int]:
-    """Return the worth of each line of a source, 0 to 5: of docstrings and signatures every line counts."""
+    """Rate each line of source code, 0 to 5; lines inside docstrings and signatures get at least 3."""
     points: list[int] = []
     is_docstring, signature_lines = False, 0
     for line in lines:
@@ -172,14 +172,14 @@ def code_worths(lines: Sequence[str]) -> list[int]:
             is_docstring = not is_docstring
         is_open = line.rstrip().endswith(("(", ",")) and (worth == 4 or signature_lines > 0)  # noqa: PLR2004 - a definition
         signature_lines = (signature_lines or _SIGNATURE_LINES) - 1 if is_open else 0
-        if worth == 5 and points and points[-1] == 4:  # noqa: PLR2004 - a docstring says nothing without its definition
+        if worth == 5 and points and points[-1] == 4:  # noqa: PLR2004 - a docstring needs its definition
             points[-1] = worth
         points.append(worth)
     return _first_of_equals(lines, points)
 
 
 def prose_worths(lines: Sequence[str]) -> list[int]:
-    """Return the worth of each line of prose or configuration, 0 to 4."""
+    """Rate each line of prose or configuration, 0 to 4."""
     points: list[int] = []
     is_first = True
     for line in lines:
@@ -194,7 +194,7 @@ def prose_worths(lines: Sequence[str]) -> list[int]:
 
 
 def output_worths(lines: Sequence[str]) -> list[int]:
-    """Return the worth of each line of an output, 0 to 5; an error lifts its neighbours, rows alike fall."""
+    """Rate each line of output, 0 to 5; lines beside an error rise, and repeated similar lines fall."""
     points = [0] * len(lines)
     shapes: dict[str, list[int]] = {}
     for index in _read_closely(lines):
@@ -216,7 +216,7 @@ def output_worths(lines: Sequence[str]) -> list[int]:
 
 
 def _read_closely(lines: Sequence[str]) -> Iterable[int]:
-    """Return the indexes of all lines; of very many those at the ends and those that look like an error."""
+    """Return the indexes of the lines to rate: all, or of over 3,000 both ends and lines like errors."""
     if len(lines) <= _LINES_READ:
         return range(len(lines))
     third = _LINES_READ // 3
@@ -225,7 +225,7 @@ def _read_closely(lines: Sequence[str]) -> Iterable[int]:
 
 
 def _patch_worths(lines: Sequence[str], worths: Worths) -> list[int]:
-    """Return the worth of each line of a diff; of very many hunks a header counts as its best line does."""
+    """Rate each line of a diff; with more than 24 hunks, a header rates as high as its hunk's best line."""
     points = [
         10 + 2 * worth + _SIGNS[line[0]] if worth and line[:1] in _SIGNS else worth
         for line, worth in zip(lines, worths([line[1:] for line in lines]), strict=True)
@@ -246,7 +246,7 @@ def _mark_worth(line: str) -> int:
 
 
 def _first_of_equals(lines: Sequence[str], points: Sequence[int]) -> list[int]:
-    """Return the points, but 1 at most for a line that stood before."""
+    """Return the points, at most 1 for a line that repeats an earlier one."""
     seen: set[str] = set()
     found: list[int] = []
     for line, worth in zip(lines, points, strict=True):
@@ -257,7 +257,7 @@ def _first_of_equals(lines: Sequence[str], points: Sequence[int]) -> list[int]:
 
 
 def _gaps_beside(is_kept: Sequence[bool], index: int) -> int:
-    """Return how many of a line's neighbours are missing, 0 to 2."""
+    """Return the number of a line's neighbours that are left out, 0 to 2."""
     before, after = index > 0 and not is_kept[index - 1], index + 1 < len(is_kept) and not is_kept[index + 1]
     return before + after
 
@@ -274,7 +274,7 @@ def _with_marks(lines: Sequence[str], is_kept: Sequence[bool]) -> str:
 
 
 def _sentences(text: str) -> str:
-    """Return the text with each sentence of a long line on a line of its own."""
+    """Split each line of more than 300 characters into one sentence per line."""
     lines = text.split("\n")
     return "\n".join(_SENTENCE_END.sub("\n", line) if len(line) > _LONG else line for line in lines)
 

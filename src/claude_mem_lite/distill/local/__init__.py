@@ -15,7 +15,7 @@ from claude_mem_lite.text import clip, one_line
 
 __all__ = ["fold", "is_lookup", "observe"]
 
-# The report of a turn repeats what was asked, no other row: the prompt has one of its own.
+# Only the report of a turn repeats the request; the prompt also has an observation of its own.
 _ENDS_A_TURN = frozenset({"Stop", "StopFailure", "SubagentStop"})
 
 Rule = Callable[[Capture], Observation | Skip]
@@ -24,8 +24,8 @@ Rule = Callable[[Capture], Observation | Skip]
 def observe(capture: Capture, edit: Edit | None = None, *, prompt: str | None = None) -> Observation | Skip:
     """Describe what is worth remembering of one event, or why nothing is.
 
-    `edit` is what `edit_of` reads in the event, where the caller has read it. `prompt` is the user's latest
-    prompt before the event, redacted: the report of a turn says what was asked.
+    `edit` is the result of `edit_of` for the event, if the caller has it already. `prompt` is the user's
+    latest prompt before the event, redacted; the report of a turn repeats it as the request.
     Never raises, whatever the payload looks like.
     """
     if _is_note(capture):
@@ -45,7 +45,7 @@ def observe(capture: Capture, edit: Edit | None = None, *, prompt: str | None = 
 
 
 def fold(captures: Sequence[Capture], *, prompt: str | None = None) -> Observation | Skip:
-    """Return one observation of consecutive events, looks for the most part: what was looked at and found."""
+    """Return one observation for consecutive events, most of them looks: what was read and found."""
     if len(captures) == 1:
         return observe(captures[0], prompt=prompt)
     return _fit(reading.tell([_look(capture) for capture in captures]))
@@ -61,9 +61,9 @@ def _look(capture: Capture) -> reading.Look | Skip:
 
 
 def _is_note(capture: Capture) -> bool:
-    """Tell whether an editor was used on one of the client's own notes, PROJECTS/SLUG/memory/….
+    """Tell whether an editing tool changed one of the client's own notes, PROJECTS/SLUG/memory/….
 
-    PROJECTS is the folder of the session's transcript, wherever the client has its folders, or the usual one.
+    PROJECTS is the folder above that of the session's transcript, or ~/.claude/projects.
     """
     if capture.tool_name not in EDITORS:
         return False
@@ -79,7 +79,7 @@ def _is_note(capture: Capture) -> bool:
 
 
 def _fit(result: Observation | Skip) -> Observation | Skip:
-    """Return the observation within its limits, whatever a rule made of an odd event."""
+    """Cut an observation to its limits, which a rule may exceed on an odd event."""
     if isinstance(result, Skip):
         return result
     title = one_line(result.title).rstrip(". ")

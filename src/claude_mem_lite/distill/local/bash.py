@@ -1,4 +1,4 @@
-"""Describes what a shell command did and how it ended."""
+"""Describe what a shell command did and how it ended."""
 
 import re
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from claude_mem_lite.text import TITLE_CHARS, clip, join, one_line, relative
 _COMMAND_CHARS = 300
 _SCRIPT_CHARS = 450
 _LONG_OUTPUT_CHARS = 4_000
-_TIMED_OUT = 124  # how timeout(1) ends when it ends a command
+_TIMED_OUT = 124  # exit status of timeout(1) when it stops a command
 _FOLDERS = re.compile(r"^[^\s:(]*/(?=[^\s/:(]+[:(]\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A command with everything that was read out of it and its output."""
+    """A command with everything parsed from it and from its output."""
 
     command: str
     steps: tuple[Command, ...]
@@ -35,7 +35,7 @@ class _Run:
 
 
 def observe(capture: Capture) -> Observation | Skip:
-    """Describe one command: the verdict of its tests, its commit, its error, or what it printed."""
+    """Describe one command: its test verdict, its commit, its error, or its output."""
     run = _read(capture)
     reason = _reason_to_skip(run, capture)
     if reason:
@@ -47,30 +47,30 @@ def observe(capture: Capture) -> Observation | Skip:
 
 
 def is_lookup(capture: Capture) -> bool:
-    """Tell whether every part of a command only looks."""
+    """Tell whether every step of a command is read-only."""
     steps = shell.steps(fields.argument(capture, "command"))
     return bool(steps) and all(shell.is_lookup(step) for step in steps)
 
 
 def findings(capture: Capture) -> str:
-    """Return what a command that only looks has shown."""
+    """Return the output of a read-only command, without noise."""
     if all(shell.is_idle(step) for step in shell.steps(fields.argument(capture, "command"))):
         return ""
     return "\n".join(evidence.telling_lines(output(capture)))
 
 
 def label(capture: Capture) -> str:
-    """Return the command in a few words: its description, or else itself."""
+    """Return the command's description, or else the command itself, in at most 80 characters."""
     return one_line(fields.argument(capture, "description"), 80).rstrip(".") or shown(capture, 80)
 
 
 def shown(capture: Capture, limit: int) -> str:
-    """Return the command itself, on one line."""
+    """Return the command itself on one line, in at most `limit` characters."""
     return one_line(shell.on_one_line(fields.argument(capture, "command")), limit)
 
 
 def output(capture: Capture) -> str:
-    """Return what a command printed; of one that failed, the client's message with its exit code."""
+    """Return a command's output; for a failed command, the client's message with the exit code."""
     if capture.event_name == "PostToolUseFailure":
         return fields.text(capture.payload, "error")
     response = fields.value(capture.payload, "tool_response")
@@ -79,18 +79,18 @@ def output(capture: Capture) -> str:
 
 
 def is_cut_short(steps: Sequence[Command], exit_code: int | None) -> bool:
-    """Tell whether a command was ended by its own `timeout`, which is no failure."""
+    """Tell whether a command was stopped by its own `timeout`, which is not a failure."""
     return exit_code == _TIMED_OUT and any(step.outer[:1] == ("timeout",) for step in steps)
 
 
 def error_line(steps: Sequence[Command], output: str) -> str:
-    """Return the line of a failed command's output that says what went wrong, "" where none does."""
+    """Return the line of a failed command's output that says what went wrong; "" for none."""
     options = {word.partition("=")[0] for step in steps for word in step.words[1:] if word[:1] == "-"}
     return failures.about_option(options, output) or failures.decisive_line(output)
 
 
 def circumstances(capture: Capture) -> list[str]:
-    """Return in sentences what the client says of a command beside its output."""
+    """Return sentences on the output's size, the background task and the timeout that the client reports."""
     response = fields.value(capture.payload, "tool_response")
     size, timeout_ms = (fields.number(response, key) for key in ("persistedOutputSize", "timedOutAfterMs"))
     told = [f"It printed {size:,} characters."] if size else []
@@ -122,7 +122,7 @@ def _read(capture: Capture) -> _Run:
 
 
 def _is_elsewhere(steps: Sequence[Command], capture: Capture) -> bool:
-    """Tell whether a command first goes to a folder outside of the project: a commit there is not of it."""
+    """Tell whether a command first enters a folder outside the project; a commit there is another's."""
     folders = [step.operands[0] for step in steps if step.program == "cd" and step.operands]
     return bool(folders) and relative(folders[0], capture.project_dir).startswith("/")
 
@@ -149,7 +149,7 @@ def _silent_failure(run: _Run, capture: Capture) -> str:
 
 
 def _title(run: _Run) -> str:
-    """Return what was run and how it came out."""
+    """Return the title: what was run and with which result."""
     if run.tests and (run.tests.has_failed or (len(run.steps) == 1 and not run.has_failed)):
         return _title_of_tests(run, run.tests)
     if run.has_failed:
@@ -168,7 +168,7 @@ def _title(run: _Run) -> str:
 
 
 def _title_of_tests(run: _Run, tests: runners.TestRun) -> str:
-    """Return the first test that failed with the reason, or how many passed."""
+    """Return a title with the first failed test and its reason, or with the verdict."""
     if not tests.failing:
         told = f"Run {tests.runner}{_targets(run)}: {tests.verdict}"
         reason = _short(_error(run)) if tests.has_failed else ""
@@ -180,7 +180,7 @@ def _title_of_tests(run: _Run, tests: runners.TestRun) -> str:
 
 
 def _short(line: str) -> str:
-    """Return a line that begins with a position without the file's folders."""
+    """Return a line without the folders of the file position at its beginning."""
     return _FOLDERS.sub("", line)
 
 
@@ -190,7 +190,7 @@ def _label(run: _Run, limit: int) -> str:
 
 
 def _targets(run: _Run) -> str:
-    """Which tests a runner was pointed at: " on tests/test_money.py"."""
+    """Return the tests that a runner was given, as in " on tests/test_money.py"."""
     words = [word for step in run.steps for word in step.operands if "/" in word or "::" in word]
     paths = [word for word in words if "test" in word.lower() and " " not in word]
     return f" on {join(paths, 2)}" if paths else ""
@@ -226,7 +226,7 @@ def _detail(run: _Run, limit: int) -> str:
         return clip("\n".join(run.tests.evidence), limit)
     script = "\n".join(step.text for step in run.steps if step.text)
     kept_script = evidence.best_lines(script.split("\n"), min(_SCRIPT_CHARS, limit // 3), evidence.code_worth)
-    # What the summary repeats.
+    # Lines that the summary already repeats.
     told = {run.result, *(line for deed in run.deeds for line in deed.lines)}
     told.update(run.tests.lines if run.tests else ())
     lines = [line for line in evidence.telling_lines(run.output) if line.strip() not in told]
@@ -236,8 +236,8 @@ def _detail(run: _Run, limit: int) -> str:
 
 
 def _error(run: _Run) -> str:
-    """Return what went wrong: why the first test failed, or the line of the output that says most."""
+    """Return the error: why the first test failed, or the most telling line of the output."""
     if run.tests and run.tests.has_failed and run.tests.reason:
         return one_line(run.tests.reason, 300)
-    # A look that fails has found nothing; its last line is no error.
+    # A read-only command that fails has found nothing; its last line is no error.
     return error_line(run.steps, run.output) or ("" if run.only_looks else failures.last_line(run.output))

@@ -1,7 +1,7 @@
-"""Take from the client's summary of a compacted session what is worth keeping. Pure.
+"""Extract what is worth keeping from the client's summary of a compacted session. Pure.
 
-The model has written it for itself, from a conversation that also held files, pages and outputs: it is told
-as the model's words. What of it is no longer so `distill.summary` marks.
+The model wrote it for itself, from a conversation that also held files, pages and outputs, so it is passed on
+as the model's words. `distill.summary` marks what the record contradicts.
 """
 
 import re
@@ -12,7 +12,7 @@ NAME = "PostCompact"
 LEAD = "In the model's words: "
 CHARS = 1_000
 
-# What to keep of it, in this order: the label, what a section's heading says, and how much of it.
+# The sections to keep, in this order: label, pattern of the heading, most characters.
 _SECTIONS = (
     ("Asked", re.compile(r"request|intent|goal", re.IGNORECASE), 200),
     ("Now", re.compile(r"current|progress|state", re.IGNORECASE), 200),
@@ -27,7 +27,7 @@ _ANALYSIS = re.compile(
     r"<analysis>.*?(?:</analysis>|\Z)|\A\s*Analysis:.*?(?=^Summary:)", re.DOTALL | re.MULTILINE
 )
 _TAGS = re.compile(r"</?summary>|^Summary:\s*$", re.MULTILINE)
-# What the client writes around the summary in a transcript.
+# Text that the client adds around the summary in a transcript.
 _AROUND = re.compile(
     r"<system-reminder>(?s:.*?)</system-reminder>|"
     r"\A\s*This session is being continued from a previous conversation[^\n]*"
@@ -47,7 +47,7 @@ _NONE = re.compile(r"^(?:none|n/a|nothing|no (?:pending|open|failing)\b.*)\W*$",
 
 
 def condensed(summary: str) -> str:
-    """Return what is worth keeping of the client's summary, in at most 1,000 characters; "" for nothing."""
+    """Return the client's summary condensed to about 1,000 characters; "" for nothing worth keeping."""
     text = _AROUND.sub("", clean(summary))
     text = _CODE.sub("", _TAGS.sub("", _ANALYSIS.sub("", text))).strip()
     sections = _sections(text)
@@ -69,7 +69,7 @@ def condensed(summary: str) -> str:
 
 
 def _sections(text: str) -> list[tuple[str, str]]:
-    """Return the sections of a text, each with its heading."""
+    """Return the sections of a text as (heading, text)."""
     headings = list(_HEADING.finditer(text))
     ends = [match.start() for match in headings[1:]] + [len(text)]
     return [
@@ -79,7 +79,7 @@ def _sections(text: str) -> list[tuple[str, str]]:
 
 
 def _short(text: str, chars: int) -> str:
-    """Return the first sentences of a text that fit."""
+    """Return the first sentences of a text that fit into `chars` characters."""
     told = ""
     for sentence in sentences(text):
         if _NONE.match(sentence):

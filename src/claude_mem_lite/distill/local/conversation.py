@@ -1,4 +1,4 @@
-"""Describes what the user and the assistant said: prompts, reports, answers, plans, tasks for sub-agents."""
+"""Describe what the user and the assistant said: prompts, reports, answers, plans, tasks for sub-agents."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from claude_mem_lite.distill.observation import SUMMARY_CHARS, Capture, Observat
 from claude_mem_lite.quoting import OPEN, named, quote_blocks, quoted
 from claude_mem_lite.text import clean, clip, first_sentence, join, one_line, sentences
 
-# A prompt of nothing but these words asks for nothing new.
+# A prompt of only these words requests nothing new.
 _CONSENT = frozenset({
     "again", "ahead", "alright", "and", "carry", "continue", "cool", "do", "doing", "done",
     "exactly", "fine", "g'wan", "go", "going", "good", "great", "it", "ja", "jo", "k", "keep",
@@ -28,9 +28,9 @@ _FROM_THE_CLIENT = (
     "Operation stopped by hook: ",
     "This session is being continued from a previous conversation",
 )
-# What the client and its editor put around the user's words.
+# Text that the client and the editor add around the user's words.
 _ADDED = re.compile(r"<(system-reminder|ide_\w+)>.*?(?:</\1>|\Z)", re.DOTALL)
-# How a report begins that says later what was done.
+# The beginning of a report that says only later what was done.
 _SAYS_NOTHING = re.compile(
     r"^\W*(?:(?:and |now )?(?:all |the )?(?:unit |integration )?(?:tests?|checks?|lint\w*|build)\b.{0,50}"
     r"\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?)(?: now)?\W*"
@@ -43,13 +43,13 @@ _HEADLINES = 8
 _IN_BACKGROUND = "It runs in the background; its report follows."
 _API_ERROR = "API Error: "
 _API_FAILED = "The API failed"
-# A longer message tells something.
+# A longer message is more than an acknowledgement.
 _ACKNOWLEDGEMENT_CHARS = 200
 _BARE_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*$")
 
 
 def observe_prompt(capture: Capture) -> Observation | Skip:
-    """Describe the user's own words."""
+    """Describe a prompt by the user's own words."""
     words = _ADDED.sub("", fields.text(capture.payload, "prompt")).strip()
     if words.startswith(_FROM_THE_CLIENT):
         return Skip("written by the client, not by the user")
@@ -62,33 +62,33 @@ def observe_prompt(capture: Capture) -> Observation | Skip:
 
 
 def observe_report(capture: Capture) -> Observation | Skip:
-    """Describe what the assistant, or a sub-agent, reported at the end of its turn."""
+    """Describe the report of the assistant or a sub-agent at the end of its turn."""
     if capture.event_name == "SubagentStop" and not fields.text(capture.payload, "agent_type"):
         return Skip("the client's own compaction")
     message = fields.text(capture.payload, "last_assistant_message").strip()
     if not message:
         return Skip("a turn that ended without a message")
     if capture.event_name == "Stop" and message.startswith(_API_ERROR):
-        return observe_api_failure(capture)  # before 2.1.80 there was no StopFailure
+        return observe_api_failure(capture)  # Claude Code before 2.1.80 has no StopFailure
     if capture.event_name == "SubagentStop":
         message = quoted(message)
     return Observation(one_line(headline(message)), clip(message, SUMMARY_CHARS))
 
 
 def headline(report: str) -> str:
-    """Return the first sentence of a report that says what came of it, not only that tests pass."""
+    """Return the first sentence of a report that says more than that tests pass."""
     told = (_END.sub("", sentence) for sentence in sentences(report)[:_HEADLINES])
-    long = (sentence for sentence in told if len(sentence.split()) > 2)  # noqa: PLR2004 - "Done." is none
+    long = (sentence for sentence in told if len(sentence.split()) > 2)  # noqa: PLR2004 - not "Done."
     return next((sentence for sentence in long if not says_nothing(sentence)), first_sentence(report))
 
 
 def says_nothing(sentence: str) -> bool:
-    """Tell whether a sentence says only that tests pass, or that something is about to be said."""
+    """Tell whether a sentence only says that tests pass, or only announces something."""
     return _SAYS_NOTHING.match(sentence) is not None
 
 
 def is_acknowledgement(message: str, reports: Sequence[str]) -> bool:
-    """Tell whether what ends a turn that no user began says less than the reports before it: "Done."."""
+    """Tell whether a message only acknowledges: short, and shorter than a report before it: "Done."."""
     words = message.strip()
     return len(words) <= _ACKNOWLEDGEMENT_CHARS and any(len(words) < len(each.strip()) for each in reports)
 
@@ -103,12 +103,12 @@ def observe_api_failure(capture: Capture) -> Observation | Skip:
 
 
 def is_api_failure(title: str) -> bool:
-    """Tell whether the title of what ended a turn is one of `observe_api_failure`."""
+    """Tell whether the title of a turn's end is one from `observe_api_failure`."""
     return title == _API_FAILED or title.startswith(f"{_API_FAILED} ({OPEN}")
 
 
 def observe_compaction(capture: Capture) -> Observation | Skip:
-    """Describe what the client's own summary of a compacted session says, in the model's words."""
+    """Describe a compaction by the client's own summary, in the model's words."""
     told = compaction.condensed(fields.text(capture.payload, "compact_summary"))
     if not told:
         return Skip("a compaction without a summary")
@@ -116,7 +116,7 @@ def observe_compaction(capture: Capture) -> Observation | Skip:
 
 
 def observe_answers(capture: Capture) -> Observation | Skip:
-    """Describe what the user chose when the assistant asked: a decision."""
+    """Describe the user's answer to the assistant's question: a decision."""
     answers = fields.value(capture.payload, "tool_response", "answers")
     if not isinstance(answers, dict) or not answers:
         return Skip("a question without an answer")
@@ -127,7 +127,7 @@ def observe_answers(capture: Capture) -> Observation | Skip:
 
 
 def observe_plan(capture: Capture) -> Observation | Skip:
-    """Describe the plan that the user was shown before the work."""
+    """Describe the plan that the user was shown before the work began."""
     plan = fields.argument(capture, "plan") or fields.text(capture.payload, "tool_response", "plan")
     if not plan.strip():
         return Skip("an empty plan")
@@ -136,7 +136,7 @@ def observe_plan(capture: Capture) -> Observation | Skip:
 
 
 def observe_agent(capture: Capture) -> Observation | Skip:
-    """Describe a sub-agent: what it was told to do and, where it has ended, what it answered."""
+    """Describe a sub-agent: its task and, if it has ended, its answer."""
     task = fields.argument(capture, "description") or first_sentence(fields.argument(capture, "prompt"))
     if not task:
         return Skip("a sub-agent without a task")
@@ -151,7 +151,7 @@ def observe_agent(capture: Capture) -> Observation | Skip:
 
 
 def observe_skill(capture: Capture) -> Observation | Skip:
-    """Describe a skill called with arguments; without any, what it did follows in other events."""
+    """Describe a skill called with arguments; without arguments, other events show what it did."""
     name = named(fields.argument(capture, "skill") or fields.argument(capture, "command"))
     arguments = fields.argument(capture, "args")
     if not name or not arguments:
@@ -161,7 +161,7 @@ def observe_skill(capture: Capture) -> Observation | Skip:
 
 
 def observe_todos(capture: Capture) -> Observation | Skip:
-    """Describe the first task list of a piece of work: its plan. Ticking off items says nothing new."""
+    """Describe the first version of a to-do list as a plan; later changes of status say nothing new."""
     todos = fields.items(capture.payload, "tool_input", "todos")
     steps = [step for item in todos if (step := fields.text(item, "content"))]
     if fields.items(capture.payload, "tool_response", "oldTodos") or len(steps) < 2:  # noqa: PLR2004 - one step is no plan
@@ -171,7 +171,7 @@ def observe_todos(capture: Capture) -> Observation | Skip:
 
 
 def observe_task(capture: Capture) -> Observation | Skip:
-    """Describe a task put on the list with a description of its own."""
+    """Describe a task added to the list with a description of its own."""
     subject, description = fields.argument(capture, "subject"), fields.argument(capture, "description")
     if not subject or len(description) <= len(subject):
         return Skip("an entry in a task list")
@@ -179,7 +179,7 @@ def observe_task(capture: Capture) -> Observation | Skip:
 
 
 def asked(prompt: str | None) -> str:
-    """Return why something was done, as in "Asked: Fix the import"; "" where the prompt does not say."""
+    """Return the request in a prompt, as in "Asked: Fix the import"; "" if the prompt has none."""
     words = clean(prompt or "").strip()
     if words.startswith(_FROM_THE_CLIENT) or _is_consent(words):
         return ""
@@ -188,13 +188,13 @@ def asked(prompt: str | None) -> str:
 
 
 def without_reason(summary: str) -> tuple[str, str]:
-    """Return a summary without the line that `with_reason` put to its end, and what was asked, or ""."""
+    """Split a summary into its text and the request that `with_reason` appended ("" for none)."""
     said, mark, reason = f"\n{summary}".rpartition("\nAsked: ")
     return (said.removeprefix("\n"), reason.strip()) if mark and "\n" not in reason.strip() else (summary, "")
 
 
 def with_reason(report: Observation, prompt: str | None) -> Observation:
-    """Return the report of a turn with what was asked for on a line of its own, if there is room."""
+    """Append the request to the report of a turn on a line of its own, if there is room."""
     why = asked(prompt)
     if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
         return report

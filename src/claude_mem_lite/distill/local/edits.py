@@ -1,6 +1,6 @@
-"""Read an edit and its two versions from the event, and describe it: functions, lines, what says most.
+"""Read an edit and the file's two versions from the event; describe changed functions and telling lines.
 
-No file is read; a version that the event does not hold whole is None, and nothing is concluded from it.
+Reads no file. A version that the event does not hold whole is None, and nothing is concluded from it.
 """
 
 import os.path
@@ -28,7 +28,7 @@ _HUNK_CHARS, _COMMENT_CHARS, _PLACE_CHARS = 200, 120, 40
 _HUNKS_TOLD, _HUNKS_READ = 4, 40
 _NAMES_TOLD = 8
 
-# Python, Java, TypeScript; C; Rust, PHP; a bare path in Go's list.
+# Imports of Python, Java and TypeScript; of C; of Rust, PHP and C#; a bare path in a Go import list.
 _IMPORT = re.compile(
     r"^\s*(?:(?:from\s+\S+\s+)?import\s+(?:type\s+|static\s+)?|#include\s+|(?:pub\s+)?use\s+|require(?:_once)?\s+"
     r"|using\s+(?=[\w.]+;)|(?=(?:\w+\s+|_\s+|\.\s+)?\"[\w./-]+\"\s*$))(.+)"
@@ -51,7 +51,7 @@ _PLAIN_SUFFIXES = frozenset({
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit as far as its event tells; `added` and `removed` are lines without marks."""
+    """An edit as far as its event shows it; `added` and `removed` are lines without diff marks."""
 
     path: str
     is_new: bool
@@ -64,38 +64,38 @@ class Edit:
 
     @property
     def name(self) -> str:
-        """The path as a sentence has it."""
+        """The path in the form used in sentences."""
         return named(self.path)
 
     @property
     def is_plain(self) -> bool:
-        """Prose or configuration: its lines are the knowledge."""
+        """Whether the file is prose or configuration, where the lines themselves are worth remembering."""
         return is_plain(self.path)
 
     @property
     def is_prose(self) -> bool:
-        """Text for people, which may well name what is no more."""
+        """Whether the file is prose for people, which may mention names that are gone."""
         return self.path.lower().endswith(PROSE)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """The changed definitions of a source; empty where one of its versions is not known whole."""
+        """The changed definitions of a source file; empty if one version is not known whole."""
         return diff(self.before, self.after, path=self.path) if self.is_whole else ()
 
     @property
     def is_whole(self) -> bool:
-        """Whether both versions are known."""
+        """Whether both versions of the file are known."""
         return self.after is not None and (self.before is not None or self.is_new)
 
 
 def is_plain(path: str) -> bool:
-    """Tell whether a file is prose or configuration, by its name."""
+    """Tell by its name whether a file is prose or configuration."""
     suffix = os.path.splitext(path)[1].lower()
     return suffix in _PLAIN_SUFFIXES or not suffix
 
 
 def edit_of(capture: Capture) -> Edit | None:
-    """Return the edit of a file that a tool call made; None for any other event, and for a notebook's."""
+    """Return the file edit that a tool call made; None for any other event and for notebook edits."""
     if capture.event_name != "PostToolUse":
         return None
     if capture.tool_name == "Write":
@@ -104,7 +104,7 @@ def edit_of(capture: Capture) -> Edit | None:
 
 
 def _written(capture: Capture) -> Edit:
-    """Return what a Write did: a new file, or all of an old one."""
+    """Return the edit of a Write: a new file, or a whole file rewritten."""
     path = fields.path(capture, "file_path")
     response = fields.value(capture.payload, "tool_response")
     has_before = isinstance(fields.value(response, "originalFile"), str)
@@ -118,7 +118,7 @@ def _written(capture: Capture) -> Edit:
 
 
 def _replaced(capture: Capture) -> Edit:
-    """Return what an Edit or a MultiEdit did."""
+    """Return the edit of an Edit or a MultiEdit."""
     path = fields.path(capture, "file_path")
     arguments = fields.value(capture.payload, "tool_input")
     response = fields.value(capture.payload, "tool_response")
@@ -137,7 +137,7 @@ def _replaced(capture: Capture) -> Edit:
 def changed_lines(
     before: str, after: str, response: object = None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return added and removed lines: of the client's patch, else of the middle in which the texts differ."""
+    """Return added and removed lines: of the client's patch, else all lines between equal start and end."""
     patch = fields.items(response, "structuredPatch")
     lines = [line for hunk in patch for line in fields.texts(hunk, "lines")]
     if lines:
@@ -151,7 +151,7 @@ def changed_lines(
 
 
 def _substituted(text: str, replacements: Sequence[object]) -> str | None:
-    """Return the text after the replacements; None where one of them does not fit it."""
+    """Return the text after the replacements; None if one of them does not match."""
     for each in replacements:
         old = fields.text(each, "old_string")
         if not old or old not in text:
@@ -162,7 +162,7 @@ def _substituted(text: str, replacements: Sequence[object]) -> str | None:
 
 
 def _patched(text: str, response: object) -> str | None:
-    """Return the text after the client's patch; None where there is none or it does not fit."""
+    """Return the text after the client's patch; None if there is none or it does not match."""
     hunks = fields.items(response, "structuredPatch")
     lines = text.split("\n")
     shift = 0
@@ -179,7 +179,7 @@ def _patched(text: str, response: object) -> str | None:
 
 
 def observe(edit: Edit) -> Observation | Skip:
-    """Describe what an edit changed in a file."""
+    """Describe the changes that an edit made to a file."""
     if not edit.path:
         return Skip("an edit of an unknown file")
     if not edit.added and not edit.removed:
@@ -198,7 +198,7 @@ def observe(edit: Edit) -> Observation | Skip:
 
 
 def observe_notebook(capture: Capture) -> Observation | Skip:
-    """Describe a notebook's cell replaced, inserted or deleted."""
+    """Describe the replacement, insertion or deletion of a notebook cell."""
     path = fields.path(capture, "notebook_path")
     if not path:
         return Skip("an edit of an unknown file")
@@ -218,7 +218,7 @@ def observe_notebook(capture: Capture) -> Observation | Skip:
 
 
 def _title(edit: Edit, changed: Sequence[Change]) -> str:
-    """Return what came of an edit: definitions that came or went, else its most telling hunk."""
+    """Return an edit's title: added or removed definitions, else the most telling hunk."""
     if edit.is_new:
         names = join([change.qualified_name for change in _outermost(changed)])
         return f"Create {edit.name} with {names}" if names else _with_hunk(f"Create {edit.name}", edit)
@@ -251,25 +251,25 @@ def _with_hunk(place: str, edit: Edit) -> str:
 
 
 def _told(edit: Edit) -> list[hunks.Told]:
-    """Return what the hunks of an edit say, each thing once, without those that say nothing."""
+    """Return the distinct changes of an edit's hunks, without those that say nothing."""
     worth, tell = (plain_worth, hunks.whole) if edit.is_plain else (code_worth, hunks.telling)
     told = {each: None for hunk in edit.hunks[:_HUNKS_READ] if (each := tell(hunk, worth)).worth}
     return list({(each.old, each.new): each for each in told}.values())
 
 
 def _place(edit: Edit, names: str = "") -> str:
-    """Return "names in path"; of a long path the end that has room beside the names."""
+    """Return "names in path", with only the end of a long path."""
     folders = edit.path.split("/")
     lead = f"{names} in " if names else ""
     ends = ("/".join(folders[-number:]) for number in (len(folders), 2))
     short = next((end for end in ends if len(lead) + len(end) <= _PLACE_CHARS), folders[-1])
-    # Of a path that could be a sentence the end could be its.
+    # A path that reads like a sentence goes into quotation marks, even if only its end is shown.
     is_long = quote_long_names(edit.path) != edit.path
     return f"{lead}{quoted(short) if is_long else named(short)}"
 
 
 def _renames(edit: Edit, changed: Sequence[Change]) -> list[tuple[str, str]]:
-    """Pairs of a removed and a new definition of one place that do the same."""
+    """Return (old, new) names of definitions that were renamed: same scope, same body."""
     gone, come = (
         {each.qualified_name for each in changed if each.change_type == kind} for kind in ("deleted", "new")
     )
@@ -287,7 +287,7 @@ def _renames(edit: Edit, changed: Sequence[Change]) -> list[tuple[str, str]]:
 
 
 def _docstrings(edit: Edit) -> dict[str, str]:
-    """Return the first docstring line of each definition of a source, as the edit left it."""
+    """Return the first docstring line of each definition after the edit."""
     return {
         each.qualified_name: one_line(each.docstring, 110).rstrip(".")
         for each in _functions(edit.path, edit.after)
@@ -303,13 +303,13 @@ def _functions(path: str, source: str | None) -> tuple[Function, ...]:
 
 
 def _identity(function: Function) -> tuple[str, str, str, bool]:
-    """Return what stays when a definition is renamed in its place; False for an empty one."""
+    """Return what a rename leaves unchanged: scope, kind, body hash, and whether there is a body."""
     scope = function.qualified_name.rpartition(".")[0]
     return scope, function.kind, function.body_hash, not function.is_empty
 
 
 def _title_of_changes(edit: Edit, changed: Sequence[Change]) -> str:
-    """Return "Add fold, edit match in importer.py"; where that is too long, what was only modified goes."""
+    """Return a title like "Add fold, edit match in importer.py"; if too long, without modified names."""
     present = {change.change_type for change in changed}
     kinds = [kind for kind in _VERBS if kind in present]
     place = _PLACES[kinds[0]] if len(kinds) == 1 else "in"
@@ -326,14 +326,14 @@ def _title_of_changes(edit: Edit, changed: Sequence[Change]) -> str:
 
 
 def _summary(edit: Edit, changed: Sequence[Change], title: str) -> str:
-    """Return the file, the size, and what the title does not tell of the changes."""
+    """Return a summary: the file, the size, and the changes that the title leaves out."""
     verb = "Created" if edit.is_new else "Rewrote" if edit.is_rewrite else "Edited"
     head = f"{verb} {edit.name} ({_size(edit.added, edit.removed).removeprefix(', ')})."
     parts = []
     documented = _docstrings(edit)
     for kind, label in _LABELS.items():
         names = [each.qualified_name for each in changed if each.change_type == kind]
-        # What is new is told by what it is for; a change is told by its lines.
+        # Show a new definition with its docstring; a change is shown by its lines.
         shown = [
             f"{name} ({quoted(documented[name])})" if kind == "new" and name in documented else name
             for name in names
@@ -352,13 +352,13 @@ def _summary(edit: Edit, changed: Sequence[Change], title: str) -> str:
 
 
 def _outermost(changed: Sequence[Change]) -> list[Change]:
-    """Without the members of a class that is itself new, or itself gone."""
+    """Return the changes without members of a class that is itself new or removed."""
     whole = tuple(f"{each.qualified_name}." for each in changed if each.change_type != "modified")
     return [each for each in changed if not each.qualified_name.startswith(whole)]
 
 
 def _named_in_code(edit: Edit) -> list[Change]:
-    """Return what came and what went where only a pattern can tell."""
+    """Return added and removed definitions, found by a pattern, for a file that the code map cannot parse."""
     is_read = edit.is_whole and languages.of(edit.path) is not None
     if edit.is_plain or is_read or edit.path.endswith(PYTHON):
         return []
@@ -384,7 +384,7 @@ def _size(added: Sequence[str], removed: Sequence[str]) -> str:
 
 
 def _evidence(added: Sequence[str], removed: Sequence[str], room: int, *, is_plain: bool) -> str:
-    """Return the changed lines with their signs: all of a small edit, the telling ones of a large one."""
+    """Return changed lines with their signs: all of a small edit, the most telling of a large one."""
     is_small = sum(map(len, (*added, *removed))) < _SMALL_EDIT_CHARS
     worth = plain_worth if is_plain else code_worth
 

@@ -1,4 +1,4 @@
-"""Chooses the lines of a file or an output that are worth keeping as evidence."""
+"""Choose the lines of a file or an output that are worth keeping as evidence."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -6,7 +6,7 @@ from itertools import groupby
 
 from claude_mem_lite.distill.local.failures import FRAME, is_error
 
-# What a line of code tells somebody who does not have the file; the first match counts, no match is worth 1.
+# Worth of a line of code to a reader without the file: that of the first matching row, 1 without a match.
 _CODE_WORTH = (
     (re.compile(r"^\W*$"), 0),
     (re.compile(r"^\s*(?:import\b|from\s+\S+\s+import\b|#include\b|use\s|package\s|require\b)"), 0),
@@ -24,8 +24,8 @@ _CODE_WORTH = (
     (re.compile(r"^\s*(?:return|yield|except|catch|if|elif|with)\b|PRAGMA|BEGIN|https?://"), 2),
 )
 _PLAIN_WORTH = ((re.compile(r"^\W*$"), 0), (re.compile(r"^\s*#{1,6}\s"), 1), (re.compile(r"\w"), 2))
-# What a line of an output tells: how it ended, then where and what. Rows of their own where an alternation
-# would begin with different characters: the engine searches that ten times slower.
+# Worth of a line of output: results first, then positions and messages. Alternatives that begin with
+# different characters are separate rows: the regex engine searches a combined one ten times slower.
 _OUTPUT_WORTH = (
     (re.compile(r"^[\W_]*$"), 0),
     (
@@ -51,36 +51,36 @@ _OUTPUT_WORTH = (
     (re.compile(r"https?://"), 3),
 )
 
-# Lines of an output that say nothing: progress, listings, timings, frames.
+# Lines of output that say nothing: progress, listings, timings, frames.
 _NOISE = re.compile(
     r"^[\W_]*$|^[.FEsxX]+\s*(?:\[\s*\d+%\])?$|^total \d+$|^[-dlbcps][-rwxsStT]{9}[.+@]?\s"
     r"|^(?:real|user|sys)\s+\d+m|^\s*\d+%\s"
     r"|^\s*(?:remote: )?(?:Counting|Compressing|Enumerating|Receiving|Resolving|Writing|Unpacking) objects"
     r"|^Traceback \(most recent call last\):$|^\s+File \"<frozen "
-    # what a task runner is about to run, and where the client's shell stands
+    # the command that a task runner starts, and the client's note on the shell's folder
     r"|^(?:\[[\w:.-]+\] )?\$ |^> \S+@\S+ |^Shell cwd was reset to "
     r"|^\s*[|/\\-]$|^(?:Downloading|Collecting|Using cached|Requirement already satisfied|Get:\d|Hit:\d)\b"
 )
 
 
 def code_worth(line: str) -> int:
-    """How much a line of code tells by itself, 0 (nothing) to 5."""
+    """Rate a line of code by itself, 0 (worthless) to 5."""
     return _worth(line, _CODE_WORTH)
 
 
 def plain_worth(line: str) -> int:
-    """How much a line of prose or configuration tells by itself, 0 to 2."""
+    """Rate a line of prose or configuration by itself, 0 to 2."""
     return _worth(line, _PLAIN_WORTH)
 
 
 def output_worth(line: str) -> int:
-    """How much a line of a command's output tells by itself, 0 to 5: errors and verdicts most."""
+    """Rate a line of a command's output by itself, 0 to 5; errors and verdicts are highest."""
     points = _worth(line, _OUTPUT_WORTH)
     return 5 if 0 < points < 5 and is_error(line[:500]) else points  # noqa: PLR2004 - the most
 
 
 def best_lines(lines: Sequence[str], limit: int, worth: Callable[[str], int]) -> str:
-    """Return the lines worth most that fit into `limit` characters, in their order, none worth 0."""
+    """Return the highest-rated lines that fit into `limit` characters, in order; none rated 0."""
     ranked = sorted((-points, index) for index, line in enumerate(lines[:5_000]) if (points := worth(line)))
     chosen: list[int] = []
     room = limit
@@ -100,7 +100,7 @@ def telling_lines(output: str) -> list[str]:
 
 
 def collapsed(lines: Iterable[str]) -> list[str]:
-    """Return the lines, each run of equal ones as one with its number: "retrying × 12"."""
+    """Return the lines with each run of equal ones as one line with a count: "retrying × 12"."""
     runs = ((line, sum(1 for _ in run)) for line, run in groupby(lines))
     return [f"{line} × {times}" if times > 1 and line.strip() else line for line, times in runs]
 

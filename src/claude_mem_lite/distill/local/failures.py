@@ -1,6 +1,6 @@
-"""Finds in the output of a command what went wrong.
+"""Find the error in a command's output.
 
-Compilers, linters and runners share a handful of shapes, so there is one finder for the first error of any.
+Compilers, linters and runners share a handful of formats, so one function finds the first error of any.
 """
 
 import re
@@ -10,18 +10,18 @@ from claude_mem_lite.distill.local.hunks import same_start
 from claude_mem_lite.text import one_line
 
 _MARK = re.compile(r"^(?:E  +|│ )")  # pytest's, and the box that terraform draws
-# What Gradle says at last, where nothing above says it: the innermost of its reasons.
+# Gradle's closing report, used if nothing above it is an error: the innermost cause counts.
 _AT_LAST = re.compile(r"^FAILURE: Build failed with an exception\.$", re.MULTILINE)
 _CAUSE = re.compile(r"^\* What went wrong:\n(?:.+\n)*?[> \t]*(?P<says>\S.*)\n\s*$", re.MULTILINE)
 _EXIT_CODE = re.compile(r"\AExit code (-?\d{1,9})\n?")
 
-# An exception's line comes last, after its traceback; of plain errors the first causes the others.
+# An exception's line comes last, after its traceback; among plain errors the first causes the others.
 _EXCEPTION = re.compile(
     r"^[\w.:]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)"
     r"|^(?:\w+\.)+[A-Z]\w*[a-z]\w*: \S"
 )
-# A runner's word that what it ran has failed, which that says better (as a hook does than git); advice, which
-# is no error.
+# `_ONLY_CODE`: a runner's note that its command failed; the command's own error, or a git hook's, says more.
+# `_ADVICE`: a hint, not an error.
 _ONLY_CODE = re.compile(
     r"(?:.*\W)?(?:error|exit(?:ed)?(?: with)?(?: code| status)?|errno|code):? \d+(?: \(error\))?\W*$"
     r"|error: failed to push some refs to ",
@@ -42,11 +42,11 @@ _PLAIN = (
     ),
     re.compile(
         r"^[\u2715-\u2718\u00d7\u274c]\s+(?!.*\b\d+ (?:problem|error|warning|failed))\S"
-    ),  # crossed, no count
+    ),  # a cross before anything but a count
 )
 
 
-# A program that does not know an option says so before its usage.
+# A program reports an unknown option before it prints its usage.
 _USAGE_LINES, _USAGE_CHARS = 60, 240
 _LINES = 4_000
 _LINE_CHARS = 300
@@ -58,27 +58,27 @@ _AT = re.compile(
     rf"^\s*(?:\[\w+\] +|[A-Za-z]{{1,8}}: +)?(?:{_PATH})(?::\[?|\()\d+(?:[:,]\s?\d+)?[\])]?(?::|\s-)?\s+"
     r"(?P<says>[^\s:#].*)$"
 )
-# A cheap test for the line number that _AT needs: without one it tries every split of a long line.
+# A cheap test for the line number that `_AT` needs; without one `_AT` would try every split of a long line.
 _NUMBERED = re.compile(r"[:(]\[?\d")
 _MINOR = re.compile(r"^\W*(?:warning|warn|note|info|debug|hint|help)\b", re.IGNORECASE)
-_IN = re.compile(r"in [\w<>.]+$")  # a frame of pytest's
-# rustc, terraform, node, java, vitest: a message, and below it where.
+_IN = re.compile(r"in [\w<>.]+$")  # a frame in pytest's output
+# rustc, terraform, node, java, vitest: a message, with its place below.
 _SAYS = re.compile(r"^(?:error(?:\[\w+\])?: |Error: |(?:[\w.]+(?:Error|Exception)): )\S")
 _BELOW = re.compile(
     r"^\s*(?:-->|\u276f|at|on|in)\s(?:.*[\s(])?"
     r"(?P<place>[\w@+/-][\w.@+/-]*\.\w+(?::\d+(?::\d+)?|,? line \d+))"
 )
-# eslint, stylelint: a path, and below it positions.
+# eslint, stylelint: a path, with positions below.
 _FILE = re.compile(r"^\S*[\w-]\.\w+$")
 _UNDER_FILE = re.compile(r"^\s+(?P<at>\d+:\d+)\s+(?:error|\u2716|\u00d7)\s+(?P<says>\S.*)$")
 _TRACEBACK = "Traceback (most recent call last):"
 
 
 def exit_code(error: str) -> tuple[int | None, str]:
-    """Return the exit code at the head of a failed command's text, and the text after it."""
+    """Split a failed command's text into the exit code at its start (None for none) and the output."""
     match = _EXIT_CODE.match(error)
     output = error[match.end() :] if match else error
-    # Source: Claude Code 2.1.50 sends a failed command's output twice, with an empty line between.
+    # Source: Claude Code 2.1.50 sends a failed command's output twice, with an empty line in between.
     once, twice = output[: len(output) // 2 - 1], output[len(output) // 2 + 1 :]
     if once and once == twice and output[len(once) : len(once) + 2] == "\n\n":
         output = once
@@ -86,7 +86,7 @@ def exit_code(error: str) -> tuple[int | None, str]:
 
 
 def decisive_line(output: str) -> str:
-    """Return the line that says what went wrong, as it was; "" for an empty output."""
+    """Return the line of an output that says what went wrong; "" for none."""
     if problem := first_problem(output):
         return problem
     output, *below = _AT_LAST.split(output, maxsplit=1)
@@ -103,7 +103,7 @@ def decisive_line(output: str) -> str:
 
 
 def below(line: str, output: str) -> str:
-    """Return what stands below a line that ends in a colon, without the words with which both begin."""
+    """Return the line below a line that ends in a colon, without the words that both begin with."""
     if not line.endswith(":"):
         return ""
     lines = [each.strip() for each in output.splitlines() if each.strip()]
@@ -115,7 +115,7 @@ def below(line: str, output: str) -> str:
 
 
 def about_option(options: Collection[str], output: str) -> str:
-    """Return the line of an output that speaks of an option of its command, and is no list of them."""
+    """Return the line of an output that mentions one of the `options`, but does not begin with it."""
     for line in output.splitlines()[:_USAGE_LINES]:
         words = [word.strip("'\"`.,:;") for word in line[:_USAGE_CHARS].split()]
         if not set(words[1:]).isdisjoint(options) and words[0] not in options:
@@ -124,7 +124,7 @@ def about_option(options: Collection[str], output: str) -> str:
 
 
 def first_problem(output: str) -> str:
-    """Return the first error of an output with its place, on one line; "" where no line has that shape."""
+    """Return the first error of an output with its place, on one line; "" if no line has a known format."""
     lines = [FRAME.sub("", line).rstrip() for line in output.splitlines()[:_LINES]]
     if _TRACEBACK in lines:
         return ""
@@ -139,33 +139,33 @@ def first_problem(output: str) -> str:
             if place := next((found["place"] for each in near if (found := _BELOW.match(each))), ""):
                 return one_line(f"{line} ({place})", _LINE_CHARS)
         elif (found := _at(line[:1_000])) and not (_MINOR.match(found["says"]) or _IN.match(found["says"])):
-            # A rule's name alone: what it says follows.
+            # A rule's name alone: its message is on the next line.
             said = next((each for each in near if each.strip()), "") if " " not in found["says"] else ""
             return one_line(f"{line} {said.strip(' ×✖')}", _LINE_CHARS)
     return ""
 
 
 def count_problems(output: str) -> int:
-    """Return how many lines name a place and an error."""
+    """Return the number of distinct lines with a place and an error."""
     found = map(_at, dict.fromkeys(output.splitlines()[:_LINES]))
     return sum(1 for each in found if each and not _MINOR.match(each["says"]))
 
 
 def is_error(line: str) -> bool:
-    """Tell whether a line by itself says that something went wrong."""
+    """Tell whether a line reads as an error by itself."""
     bare = _MARK.sub("", line.strip())
     return bool(_EXCEPTION.match(bare)) or any(pattern.search(bare) for pattern in _PLAIN)
 
 
 def last_line(output: str) -> str:
-    """Return the last line that says anything."""
+    """Return the last line that is neither empty nor a bare status nor advice; else the last line."""
     lines = _telling(line.strip() for line in output.splitlines() if line.strip())
     said = (line for line in reversed(lines) if not _ADVICE.match(line))
     return _without_folder(next(said, *lines[-1:] or [""]))
 
 
 def _telling(lines: Iterable[str]) -> list[str]:
-    """Return lines without those that give a status alone, unless there are no others."""
+    """Return the lines without bare status lines, unless there are no others."""
     told = list(lines)
     return [line for line in told if not _ONLY_CODE.match(line)] or told
 

@@ -1,4 +1,4 @@
-"""Tells what git commands did (the commit with its hash, the tag, the push) by command and output."""
+"""Describe what git commands did (the commit with its hash, the tag, the push) from command and output."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _SENTENCE = 3  # words
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Something git did: `title` for a headline, `sentence` with what the output adds in `lines`."""
+    """An action of git: `title` is a headline, `sentence` has details, `lines` are the output it repeats."""
 
     title: str
     sentence: str
@@ -26,13 +26,13 @@ class Deed:
 
 
 def deeds(steps: tuple[Command, ...], output: str, *, has_failed: bool) -> tuple[Deed, ...]:
-    """Return what the git commands among the steps did; of a failed command only what its output proves."""
+    """Return the actions of the steps' git commands; of a failed command only what its output proves."""
     found = (_deed(step, output, has_failed=has_failed) for step in steps if step.program == "git")
     return tuple(deed for deed in found if deed)
 
 
 def without_messages(steps: tuple[Command, ...], line: str) -> str:
-    """Return a command on one line without the sentences of messages in it, which the deeds tell."""
+    """Replace messages of three words or more in a command line by "…"; the deeds repeat them."""
     for step in steps:
         words = step.message.split() if step.program == "git" else []
         line = line.replace(" ".join(words), "…") if len(words) >= _SENTENCE else line

@@ -1,4 +1,4 @@
-"""Tell a hunk of an edit in a line: `retries = 3 → 5`, or the line that was added or removed."""
+"""Describe a hunk of an edit in one line: `retries = 3 → 5`, or the line that was added or removed."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +10,11 @@ from claude_mem_lite.text import one_line
 
 ARROW = " → "
 
-# A line of the old and one of the new that share so much of the longer one are the same line, changed.
+# An old and a new line that share this part of the longer one are the same line, changed.
 _SHARED = 0.4
 _PAIRED_LINES = 40
 _BEFORE_CHARS = 36
-# A change tells more than a line that came or went.
+# Added to the worth of a changed line: it tells more than an added or a removed one.
 _CHANGED = 6
 
 _WORDS = re.compile(r"\s+|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|[^\s,;:=()\[\]{}\"'`]+|.")
@@ -35,7 +35,7 @@ _READ_LINES = 600
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that gave way to others; `at` is how many lines of the old file stand before it, or -1."""
+    """Removed lines and the lines that replaced them; `at` is the number of old lines before it, or -1."""
 
     removed: tuple[str, ...]
     added: tuple[str, ...]
@@ -44,7 +44,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a hunk says; `worth` compares it with other hunks, and 0 says nothing."""
+    """A hunk's description; `worth` ranks it among other hunks, 0 is worthless."""
 
     worth: int
     lead: str
@@ -52,7 +52,7 @@ class Told:
     new: str
 
     def text(self, limit: int) -> str:
-        """Return "lead old → new", or what there is of it, in about `limit` characters."""
+        """Return "lead old → new", or the parts that exist, in about `limit` characters."""
         if not (self.old and self.new):
             return one_line(self.lead + self.old + self.new, limit)
         lead = self.lead if len(self.lead) + len(self.old) + len(self.new) < limit else ""
@@ -62,22 +62,22 @@ class Told:
 
     @property
     def core(self) -> str:
-        """What came of it, without what stands before it."""
+        """The change without the words before it."""
         return " ".join((ARROW if self.old and self.new else "").join((self.old, self.new)).split())
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing came in place of what went."""
+        """Whether text was removed without a replacement."""
         return bool(self.old) and not self.new
 
 
 def of_patch(response: object) -> tuple[Hunk, ...]:
-    """Return the hunks of the client's patch, each without the lines around it."""
+    """Return the hunks of the client's patch without context lines."""
     return tuple(hunk for patch in fields.items(response, "structuredPatch") for hunk in _of_patch(patch))
 
 
 def telling(hunk: Hunk, worth: Callable[[str], int]) -> Told:
-    """Return what says most in a hunk of code: a line that changed, or one that came or went."""
+    """Return the most telling line of a code hunk: a changed, an added or a removed one."""
     pairs = list(_pairs(hunk))
     changes = [_told(old, new, worth) for old, new in pairs]
     best = max(changes, key=lambda told: told.worth, default=Told(0, "", "", ""))
@@ -85,7 +85,7 @@ def telling(hunk: Hunk, worth: Callable[[str], int]) -> Told:
     gone = [line for line in hunk.removed if line not in {old for old, _ in pairs}]
     if come and worth(line := max(come, key=worth)) > best.worth:
         best = Told(worth(line), "", "", _bare(line))
-    # A comment that went says little of what went with it.
+    # A removed comment says little about the code removed with it.
     code = [line for line in gone if not _COMMENT.match(line)] or gone
     if code and worth(line := max(code, key=worth)) > best.worth:
         best = Told(worth(line), "", _bare(line), "")
@@ -93,7 +93,7 @@ def telling(hunk: Hunk, worth: Callable[[str], int]) -> Told:
 
 
 def whole(hunk: Hunk, worth: Callable[[str], int]) -> Told:
-    """Return all that a hunk of prose or configuration says."""
+    """Return the whole content of a hunk of prose or configuration."""
     old, new = (
         " | ".join(_bare(line) for line in lines if worth(line)) for lines in (hunk.removed, hunk.added)
     )
@@ -104,13 +104,13 @@ def whole(hunk: Hunk, worth: Callable[[str], int]) -> Told:
 
 
 def defined(line: str) -> str:
-    """Return the name that a line of code defines, in any of many languages; "" where it defines none."""
+    """Return the name that a line of code defines, in any of many languages; "" if it defines none."""
     match = _DEFINES.match(line)
     return (match["name"] or match["bound"]) if match else ""
 
 
 def around(source: str | None, hunk: Hunk) -> str:
-    """Return the name of the definition in which a hunk stands; "" where that is not known."""
+    """Return the name of the definition around a hunk; "" if it is unknown."""
     line = next((line for line in (*hunk.removed, *hunk.added) if line.strip()), "")
     if source is None or hunk.at < 0 or defined(line):
         return ""
@@ -126,7 +126,7 @@ def around(source: str | None, hunk: Hunk) -> str:
 
 
 def same_start(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many items two sequences have in common from the start."""
+    """Return the number of leading items that two sequences share."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -141,7 +141,7 @@ def _of_patch(patch: object) -> Iterator[Hunk]:
 
 
 def _pairs(hunk: Hunk) -> Iterator[tuple[str, str]]:
-    """Yield each removed line with the added one that it became."""
+    """Yield each changed line as (old, new)."""
     left = list(hunk.added[:_PAIRED_LINES])
     for old in hunk.removed[:_PAIRED_LINES]:
         if len(hunk.removed) == len(hunk.added) == 1:
@@ -154,7 +154,7 @@ def _pairs(hunk: Hunk) -> Iterator[tuple[str, str]]:
 
 
 def _likeness(old: str, new: str) -> float:
-    """Return how much of the longer line both share at their ends, 0 to 1."""
+    """Return the part of the longer line that both share at their start and end, 0 to 1."""
     old, new = old.strip()[:500], new.strip()[:500]
     start = same_start(old, new)
     end = same_start(old[start:][::-1], new[start:][::-1])
@@ -170,7 +170,7 @@ def _told(old: str, new: str, worth: Callable[[str], int]) -> Told:
 
 
 def _middle(old: str, new: str) -> tuple[str, str, str]:
-    """Return what stands before the change, what was there, and what is there now; by whole words."""
+    """Return the words before a change, the old words and the new words."""
     one, other = _WORDS.findall(old[:2_000]), _WORDS.findall(new[:2_000])
     start = same_start(one, other)
     end = same_start(one[start:][::-1], other[start:][::-1])
@@ -178,7 +178,7 @@ def _middle(old: str, new: str) -> tuple[str, str, str]:
     while start and not all(_SAYS.search("".join(each)) for each in (one[start:stop], other[start:last])):
         start -= 1
     if not all("".join(each).strip() for each in (one[start:stop], other[start:last])):
-        return "", old, new  # something was put to the beginning
+        return "", old, new  # a pure addition or removal at the start
     lead = "".join(one[:start])
     if len(lead) > _BEFORE_CHARS:
         words, lead = one[:start], ""
@@ -192,5 +192,5 @@ def _middle(old: str, new: str) -> tuple[str, str, str]:
 
 
 def _bare(line: str) -> str:
-    """Return a line without list marks and without the punctuation at its end."""
+    """Return a line without list marks and without punctuation at its end."""
     return _MARKS.sub("", line).strip().rstrip(_ENDS)

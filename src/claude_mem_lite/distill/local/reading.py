@@ -1,4 +1,4 @@
-"""Describe what was looked at and found, here and on the web, and fold many looks into one observation."""
+"""Describe reads and searches, in the project and on the web; fold many looks into one observation."""
 
 import os.path
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _VERBS = ("Read", *_VERBS_WITH_COUNTS)
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look: `verb` is "" where a command looked, `found` is a few words, `lines` are the evidence."""
+    """One look: `verb` is "" for a command, `found` is a few words, `lines` are the evidence."""
 
     verb: str
     target: str
@@ -47,7 +47,7 @@ def observe(capture: Capture) -> Observation | Skip:
 
 
 def tell(looks: Sequence[Look | Skip]) -> Observation | Skip:
-    """Describe several looks in one observation; of those that found nothing only what they looked for."""
+    """Describe several looks in one observation; of looks that found nothing, only their target."""
     useful = [each for each in looks if isinstance(each, Look)]
     skipped = [each.reason for each in looks if isinstance(each, Skip)]
     if not useful:
@@ -64,7 +64,7 @@ def tell(looks: Sequence[Look | Skip]) -> Observation | Skip:
 
 
 def look(capture: Capture) -> Look | Skip:
-    """Return what one capture looked at and found."""
+    """Return the look that a capture made, or why it is none."""
     if capture.tool_name != "Bash":
         rule = LOOKS.get(capture.tool_name)
         return rule(capture) if rule else Skip("not a look at anything")
@@ -75,7 +75,7 @@ def look(capture: Capture) -> Look | Skip:
 
 
 def is_lookup(capture: Capture) -> bool:
-    """Tell whether the capture is a look at something that `fold` may put together with others."""
+    """Tell whether the capture is a look that `fold` may combine with others."""
     if capture.event_name not in {"PostToolUse", "PostToolUseFailure"}:
         return False
     if capture.tool_name == "Bash":
@@ -84,21 +84,21 @@ def is_lookup(capture: Capture) -> bool:
 
 
 def observe_fetch(capture: Capture) -> Observation | Skip:
-    """Describe a page that was read: the question and what the page said to it."""
+    """Describe a fetched page: the question about it and the answer."""
     url = named(fields.argument(capture, "url"))
     result = page(capture)
     if not url or not result:
         return Skip("a page without an answer")
     question = one_line(fields.argument(capture, "prompt"), 200).rstrip("?. ")
     code = fields.number(capture.payload, "tool_response", "code")
-    status = f" (HTTP {code})" if code and code != 200 else ""  # noqa: PLR2004 - what is usual is not told
+    status = f" (HTTP {code})" if code and code != 200 else ""  # noqa: PLR2004 - 200 is the usual status
     head = f"Fetched {one_line(url, 300)}{status}{f' to find out: {question}' if question else ''}."
     title = one_line(f"Fetch {one_line(url, _SUBJECT_CHARS)}: {quoted(first_sentence(result))}")
     return Observation(title, f"{head} {_said(result, title)}".strip(), clip(result, 1_200))
 
 
 def observe_search(capture: Capture) -> Observation | Skip:
-    """Describe a web search: the query, the hits and what was said about them."""
+    """Describe a web search: the query, the hits and the text about them."""
     query = one_line(fields.argument(capture, "query"), 200)
     found = findings(capture, links=8)
     if not query or not found:
@@ -109,12 +109,12 @@ def observe_search(capture: Capture) -> Observation | Skip:
 
 
 def page(capture: Capture) -> str:
-    """Return what was said of a fetched page."""
+    """Return the text about a fetched page."""
     return (fields.text(capture.payload, "tool_response", "result") or fields.answer(capture)).strip()
 
 
 def findings(capture: Capture, *, links: int) -> str:
-    """Return what was said of a search's hits, and the first of them with their addresses."""
+    """Return the text about a search's hits, and the first `links` of them with their addresses."""
     results = fields.items(capture.payload, "tool_response", "results")
     hits = [hit for result in results for hit in fields.items(result, "content")]
     told = [f"{fields.text(hit, 'title')} {fields.text(hit, 'url')}".strip() for hit in hits[:links]]
@@ -123,7 +123,7 @@ def findings(capture: Capture, *, links: int) -> str:
 
 
 def _title(looks: Sequence[Look]) -> str:
-    """Return "Read a.py and b.py; search for x; what a command looked for", with as many names as fit."""
+    """Return a title like "Read a.py and b.py; search for x" with as many names as fit."""
     title = f"{looks[0].verb} {looks[0].target}: {looks[0].found}"
     if len(looks) == 1 and looks[0].verb in _VERBS_WITH_COUNTS and len(title) <= TITLE_CHARS:
         return title
@@ -140,7 +140,7 @@ def _title(looks: Sequence[Look]) -> str:
 
 
 def _detail(looks: Sequence[Look], room: int) -> str:
-    """Each look's share of the room; what one does not need goes to those after it."""
+    """Return the evidence of each look in its share of the room; unused room goes to later looks."""
     parts: list[str] = []
     told = [look for look in looks if look.lines]
     for index, look in enumerate(told):
@@ -176,7 +176,7 @@ def _look_into_file(capture: Capture) -> Look | Skip:
 
 
 def _outline(path: str, content: str) -> str:
-    """Return a source's definitions with their docstrings; the telling lines of anything else."""
+    """Return a source file's definitions with their docstrings; of other files the most telling lines."""
     lines = content.split("\n")
     if path.endswith(_PROSE) or "." not in os.path.basename(path):
         return best_lines(lines, OBSERVATION_CHARS, plain_worth)
@@ -215,7 +215,7 @@ def _look_for_files(capture: Capture) -> Look | Skip:
 
 
 def _said(text: str, title: str) -> str:
-    """Return the first sentences that the title does not tell, quoted."""
+    """Return the first sentences that the title does not contain, quoted."""
     told = ""
     for sentence in sentences(text):
         if sentence.rstrip(" .") in title:

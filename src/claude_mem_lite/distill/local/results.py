@@ -1,4 +1,4 @@
-"""Tells how a command that worked came out: what it made or installed, how long it took, what it said."""
+"""Find the result of a command that worked: what it made or installed, how long it took, what it printed."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _RESULT_CHARS = 200
 _SHORT_LINES, _FEW_LINES = 3, 8
 _BEST = 5
 _URL = re.compile(r"^(?:https?://\S+)$")
-# The shells' `time`, hyperfine, criterion, Go's benchmarks: what was measured, with its unit.
+# Measurements with units: the shells' `time`, hyperfine, criterion, Go's benchmarks.
 _MEASURED = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -25,7 +25,7 @@ _MEASURED = tuple(
         r"^(?P<told>Benchmark\S+\s+\d+\s+[\d.]+ ns/op.*)$",
     )
 )
-# These only cut what another program says.
+# Programs that only cut or pass on another program's output, or print nothing of interest.
 _CUTTING = frozenset({"head", "tail", "tee", "cd", "echo", "true", "sleep"})
 _INSTALLING = {
     "pip": ("install",), "pip3": ("install",), "uv": ("add", "pip install", "sync"),
@@ -41,10 +41,10 @@ _NO_PACKAGES = frozenset({".", "-", "install", "add", "get", "pip", "sync", "i",
 
 
 def result(steps: Sequence[Command], output: str) -> str:
-    """Return the line that tells how a command came out; "" where none does."""
+    """Return the line with a command's result; "" for none."""
     lines = [line.strip() for line in telling_lines(output) if line.strip()]
     if all(step.program in _CUTTING or not shell.is_lookup(step) for step in steps) and (
-        problem := first_problem(output)  # its exit code was lost in a pipe
+        problem := first_problem(output)  # an exit code may be lost in a pipe
     ):
         number = count_problems(output)
         return f"{problem} (+{number - 1} more)" if number > 1 else problem
@@ -60,7 +60,7 @@ def result(steps: Sequence[Command], output: str) -> str:
 
 
 def _address(output: str) -> str:
-    """Return where what an API answered with can be seen; "" where it does not say."""
+    """Return the web address in an API's JSON answer; "" if it has none."""
     try:
         answer = json.loads(output)
     except (ValueError, RecursionError):
@@ -71,7 +71,7 @@ def _address(output: str) -> str:
 
 
 def packages(steps: Iterable[Command]) -> str:
-    """Return what a package manager did, "Install typer with pip"; "" where there was none."""
+    """Return what a package manager did, as in "Install typer with pip"; "" if none was run."""
     return next(filter(None, map(_title, steps)), "")
 
 

@@ -1,4 +1,4 @@
-"""Reads the verdict of a test run out of its output: one row of `_RUNNERS` a test runner."""
+"""Read the verdict of a test run from its output; each row of `_RUNNERS` is a test runner."""
 
 import re
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from claude_mem_lite.text import unique
 
-# What runners call a result, and what we call it; what is left out here is not counted.
+# A runner's word for a result, and the word used here; other words are not counted.
 _RESULTS = {
     "failed": "failed", "failure": "failed", "failures": "failed", "fail": "failed", "failing": "failed",
     "error": "errors", "errors": "errors", "unexpected": "failed",
@@ -24,7 +24,7 @@ _COUNT = re.compile(
     re.MULTILINE,
 )
 _HEADING = re.compile(r"---|●|FAIL|Failed \S+ \[|ERROR|expect\(|File |\S+\.py:\d+: |.*:$")
-# A test also prints what it logs.
+# Tells the reason for a failure from other lines that a test prints.
 _SAYS_WHY = re.compile(
     r"\b(?:want|expect|expected|got|assert\w*|fail\w*|error|unexpected|not|panic\w*|mismatch)\b|(?:Error|Exception)\b",
     re.IGNORECASE,
@@ -35,9 +35,9 @@ _SHOWN = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed")
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """A finished test run: a verdict such as "1 failed, 4 passed", its own `lines`, what failed and why."""
+    """A finished test run: a verdict such as "1 failed, 4 passed", its own `lines`, failed tests, reasons."""
 
-    __test__ = False  # pytest: this is no test
+    __test__ = False  # tells pytest that this is no test
 
     runner: str
     verdict: str
@@ -48,14 +48,14 @@ class TestRun:
 
     @property
     def reason(self) -> str:
-        """Why the first of them failed; "" where the output does not say."""
+        """The reason for the first failure; "" if the output has none."""
         told = (line.strip() for each in self.evidence for line in each.splitlines())
         lines = [line for line in told if not _HEADING.match(line)]
         return next(filter(_SAYS_WHY.search, lines), lines[0] if lines else "")
 
 
 def test_run(output: str) -> TestRun | None:
-    """The test run that an output tells of, or None."""
+    """Return the test run in an output; None if there is none."""
     for runner in _RUNNERS:
         if runner.verdict.search(output):
             return _read(runner, output)
@@ -82,7 +82,7 @@ def _read(runner: "_Runner", output: str) -> TestRun:
 
 
 def _evidence(runner: "_Runner", output: str) -> tuple[str, ...]:
-    """Return the lines that say why, pytest's without its marks."""
+    """Return the lines with reasons for failures; pytest's without its marks."""
     lines = unique(match[0].strip() for match in runner.evidence.finditer(output))
     if not any(line.startswith("E  ") for line in lines):
         return lines
@@ -91,7 +91,7 @@ def _evidence(runner: "_Runner", output: str) -> tuple[str, ...]:
 
 
 def _words(verdict: re.Pattern[str], output: str) -> Counter[str]:
-    """Add up "1 failed", "Failures: 1" and "failures=1" of all verdict lines."""
+    """Add up the counts in all verdict lines: "1 failed", "Failures: 1", "failures=1"."""
     tally: Counter[str] = Counter()
     for line in unique(match[0] for match in verdict.finditer(output)):  # a client may send an output twice
         for number, word, key, amount, tap_word, tap_number in _COUNT.findall(line):
@@ -104,7 +104,7 @@ def _words(verdict: re.Pattern[str], output: str) -> Counter[str]:
 
 
 def _go(_: re.Pattern[str], output: str) -> Counter[str]:
-    """`go test` counts nothing: tests when it was verbose, else packages."""
+    """Count the results of `go test`, which prints no totals: tests if it was verbose, else packages."""
     passed, failed = (
         len(re.findall(rf"^[ \t]*--- {word}: ", output, re.MULTILINE)) for word in ("PASS", "FAIL")
     )
@@ -115,7 +115,7 @@ def _go(_: re.Pattern[str], output: str) -> Counter[str]:
 
 
 class _Runner:
-    """A test runner: the lines of its verdict, what failed in it and why, and how its results are counted."""
+    """A test runner: patterns of its verdict, failed tests and reasons, and the function that counts."""
 
     def __init__(
         self, name: str, *, verdict: str, failing: str, evidence: str, tally: Tally = _words

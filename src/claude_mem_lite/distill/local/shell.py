@@ -1,4 +1,4 @@
-"""Takes a shell command apart into its steps, and tells which of them only look, and what files they change.
+"""Split a shell command into its steps; tell which steps are read-only and which files they change.
 
 A name that is known only at run time (a variable, a glob, a substitution) is never guessed.
 """
@@ -40,7 +40,7 @@ def steps(command: str) -> tuple[Command, ...]:
 
 
 def on_one_line(command: str) -> str:
-    """Return the command as it was written, without its inline scripts, its lines joined by "; "."""
+    """Return the command as written, without inline scripts, with its lines joined by "; "."""
     script, told, at = Script(command), "", 0
     for start, end, instead in sorted(script.cuts):
         told += script.line[at:start].replace("\n", " ") + instead
@@ -52,12 +52,12 @@ def on_one_line(command: str) -> str:
 
 
 def is_lookup(step: Command) -> bool:
-    """Tell whether a step only looks at things; in doubt it does not."""
+    """Tell whether a step is read-only; in doubt it is not."""
     return only_looks(step) or is_idle(step)
 
 
 def is_idle(step: Command) -> bool:
-    """Tell whether a step neither changes nor tells anything worth keeping, like cd, ls and echo."""
+    """Tell whether a step neither changes nor prints anything worth keeping, like cd, ls and echo."""
     return step.program in _IDLE and not step.outputs and not step.text
 
 
@@ -74,7 +74,7 @@ def changed_files(command: str, cwd: str) -> tuple[str, ...]:
 
 
 def removed_files(commands: Iterable[Command]) -> tuple[str, ...]:
-    """Return the names that `rm` and `git rm` were given."""
+    """Return the operands of `rm` and `git rm`."""
     return tuple(
         name.removeprefix("./")
         for step in commands

@@ -1,4 +1,4 @@
-"""Tools without a rule of their own: MCP tools, new tools, and the failure of any tool but Bash."""
+"""Describe tools without a rule of their own: MCP tools, new tools, and most tools' failures."""
 
 import json
 
@@ -19,7 +19,7 @@ _PATH_INPUTS = ("file_path", "notebook_path", "path")
 
 
 def observe(capture: Capture) -> Observation | Skip:
-    """Describe the tool's name, its main inputs, and the beginning of its answer."""
+    """Describe a call by the tool's name, its main inputs, and the beginning of its answer."""
     inputs = _inputs(capture)
     answer = _answer(capture).strip()
     if not capture.tool_name or not (inputs or answer):
@@ -35,7 +35,7 @@ def observe(capture: Capture) -> Observation | Skip:
 
 
 def observe_failure(capture: Capture) -> Observation | Skip:
-    """Describe a tool that failed: on what, and with which error."""
+    """Describe a failed call by its main input and its error."""
     _, error = exit_code(fields.text(capture.payload, "error"))
     if not error.strip():
         return Skip("a failure without a message")
@@ -48,7 +48,7 @@ def observe_failure(capture: Capture) -> Observation | Skip:
 
 
 def _main_input(inputs: list[str]) -> str:
-    """Return " with " and the input that tells most; "" where there is none."""
+    """Return " with " and the most telling input; "" if there is none."""
     told = [each for each in inputs if each.partition(" ")[0] in _TELLING_INPUTS] or inputs
     return f" with {told[0]}" if told else ""
 
@@ -62,7 +62,7 @@ def _name(capture: Capture) -> str:
 
 
 def _inputs(capture: Capture) -> list[str]:
-    """Return the first short inputs, each as a name and its value."""
+    """Return the first four plain inputs, each as its name and its value."""
     given = fields.value(capture.payload, "tool_input")
     pairs = list(given.items())[:_INPUTS_READ] if isinstance(given, dict) else []
     shown = [
@@ -74,7 +74,7 @@ def _inputs(capture: Capture) -> list[str]:
 
 
 def text_answer(capture: Capture) -> str:
-    """Return what the tool answered where that is text, under whatever name."""
+    """Return the tool's answer if it is text, under any of the usual keys; else ""."""
     response = fields.value(capture.payload, "tool_response")
     texts = (fields.text(response, key) for key in _TEXT_ANSWERS)
     return fields.answer(capture) or next(filter(None, texts), "")
