@@ -1,4 +1,4 @@
-"""Define the `claude-mem` command: one module a group of commands."""
+"""Define the `claude-mem` command: one module per group of commands."""
 
 import errno
 import io
@@ -9,13 +9,13 @@ from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 DEBUG = "CLAUDE_MEM_DEBUG"
-# No command of the user's: `hooks.helper` starts it.
+# An internal command: `hooks.helper` starts it.
 STAND_IN = "answer-hook"
 
 
 def main() -> None:
-    """Run a command: exit 0 when it did what was asked, 1 with one line on stderr if not, 2 for usage."""
-    if sys.argv[1:] == [STAND_IN]:  # a hook waits: not even Typer is imported
+    """Run a command; exit 0 on success, 1 with one line on stderr on failure, 2 on wrong usage."""
+    if sys.argv[1:] == [STAND_IN]:  # a hook is waiting, so not even Typer is imported
         from claude_mem_lite.cli import stand_in
 
         stand_in.main()
@@ -40,8 +40,8 @@ def main() -> None:
 
 
 def _fail(error: Exception) -> None:
-    """Say in one line what went wrong, and end with 1."""
-    if isinstance(error, BrokenPipeError):  # whoever reads has had enough, as `head` has
+    """Print an error as one line on stderr and exit with 1; after a closed pipe print nothing."""
+    if isinstance(error, BrokenPipeError):  # the reader has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     import sqlite3
@@ -81,7 +81,7 @@ _CURES = {
 
 
 def _of_the_system(error: OSError) -> str:
-    """Return an error of the operating system in words: on what, what it is, what to do; no number."""
+    """Describe an operating system error without its number: the file, the error, what to do."""
     if error.strerror is None:
         return str(error)
     on = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""

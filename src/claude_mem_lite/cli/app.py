@@ -9,9 +9,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from claude_mem_lite import __version__, config
 
-# What a command that Ctrl-C has stopped ends with, as a shell has it.
+# Exit status of a command stopped by Ctrl-C: 128 + SIGINT, as in a shell.
 INTERRUPTED = 130
-# The commands by the panel of the help in which they stand: the module of each, and what it does.
+# Panel of the help -> command -> its module and its line in the help.
 COMMANDS = {
     "To begin": {
         "install-hooks": ("hooks", "Set up memory for Claude Code, saying first what changes."),
@@ -66,12 +66,12 @@ COMMANDS = {
 }
 
 
-# These go on where the data directory is not safe to use: they say what is wrong, or do not need it.
+# These run even if the data directory is unsafe: they report the problem or do not need the directory.
 _ANYWHERE = frozenset({"doctor", "demo", "uninstall-hooks"})
 
 
 class _Tree(TyperGroup):
-    """The tree of commands: its help, and the help of what is mistyped, import none of them."""
+    """The tree of commands; its help and its suggestions for mistyped names import no command."""
 
     def __init__(self, *, commands: dict[str, Any], **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -89,13 +89,13 @@ class _Tree(TyperGroup):
 
 
 def imported(name: str) -> Any:
-    """Return a command of the tree, as its module makes it; each is made once."""
+    """Import the module of a command and return the command; each is built once."""
     if name not in _made:
         module = next(some[name][0] for some in COMMANDS.values() if name in some)
         importlib.import_module(f"claude_mem_lite.cli.{module}")
         tree: Any = typer.main.get_command(app)
         _made.update(tree.imported)
-        # Typer makes all that are registered for each call of the application: 0.1 s for the whole tree.
+        # get_command builds every registered command on each call: 0.1 s for the whole tree.
         app.registered_commands.clear()
         app.registered_groups.clear()
     return _made[name]
@@ -111,8 +111,8 @@ app = typer.Typer(
 )
 # Groups that several modules add to.
 evaluate = typer.Typer(no_args_is_help=True, help="Measure how well the memory does.")
-# A group, not a command with a FILE: what else there is to import has a name of its own beside `memory`, and
-# no file can be mistaken for it.
+# A group, not a command with a FILE argument: each source has a subcommand of its own, such as `memory`, so
+# that no file name can be mistaken for one.
 imports = typer.Typer(no_args_is_help=True, help="Take in what was remembered elsewhere.")
 
 
@@ -130,7 +130,7 @@ def claude_mem(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Keep a memory of Claude Code's sessions.
+    """Remember Claude Code sessions and tell new ones what earlier ones found.
 
     To set it up: [bold]claude-mem install-hooks[/bold].
     To see it work first: [bold]claude-mem demo[/bold].

@@ -31,10 +31,10 @@ def backup(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Write all that is remembered into one file, consistent while everything runs.
+    """Back up the whole memory to one file; the services may keep running.
 
-    Vectors are not in it, for they are made anew, nor is config.toml, which may have a key in it. Without a
-    FILE it goes to ~/claude-mem-backups.
+    Vectors are left out because they can be recomputed, and config.toml
+    because it may hold a key. Without FILE it goes to ~/claude-mem-backups.
     """
     from claude_mem_lite.upkeep import backup as upkeep
 
@@ -54,9 +54,10 @@ def restore(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup in the place of what is remembered, which is kept beside it.
+    """Replace the memory with a backup; the current memory is kept beside it.
 
-    Nothing is touched before the backup is checked as a whole. Running services are stopped for the moment.
+    The whole backup is checked before anything changes. Running services
+    are stopped meanwhile.
     """
     from claude_mem_lite.services import supervise
     from claude_mem_lite.upkeep import backup as upkeep
@@ -77,10 +78,10 @@ def restore(
 
 
 def _named_by_time() -> str:
-    """Return a path in a folder of the user's.
+    """Return a path with the time in its name, in the backup folder, which is created if missing.
 
-    Not in this one, which may be a repository; nor in the data directory, with which it could be lost, and of
-    which forgetting leaves nothing.
+    Not the current folder, which may be a repository. Not the data directory: a backup could be lost with
+    it, and `forget` must leave no copy there. Raises: ClaudeMemError.
     """
     folder = config.backup_dir()
     try:

@@ -12,7 +12,7 @@ from claude_mem_lite.errors import ClaudeMemError
 def browse(*, project: Project = "", all_projects: AllProjects = False) -> None:
     """Browse sessions, observations, learnings, findings and projects; search, edit and forget them.
 
-    The keys are shown at the bottom. Needs the extra [bold]browse[/bold] and a terminal.
+    The bottom line lists the keys. Needs a terminal and the extra [bold]browse[/bold].
     """
     exclusive(project=project, all_projects=all_projects)
     try:

@@ -1,4 +1,4 @@
-"""List and describe remembered rows for `claude-mem browse`, by the functions of the other commands."""
+"""List and describe the rows of `claude-mem browse`, with the functions of the other commands."""
 
 import time
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _KINDS: dict[View, Any] = {"sessions": "session", "observations": "observation",
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a view; `id` is a project's folder, and "" for a finding; `text` is printable."""
+    """One line of a view; `id` is the folder for a project, "" for a finding; `text` is printable."""
 
     view: View
     id: str
@@ -35,9 +35,9 @@ class Entry:
 
 
 def entries(view: View, project_dir: str | None, words: str = "") -> list[Entry]:
-    """Return the newest rows of a project (None: of all).
+    """Return the newest rows of a view in a project (None: in all projects).
 
-    With words: those that a search finds, then those that contain them, for half a word finds nothing.
+    With words: the rows that search finds, then those that contain them, because search needs whole words.
     """
     open_memory(read_only=True)
     found = _found(view, project_dir, words) if words and view in _KINDS else []
@@ -49,7 +49,7 @@ def entries(view: View, project_dir: str | None, words: str = "") -> list[Entry]
 
 
 def described(entry: Entry) -> list[tuple[str, str]]:
-    """Return names and printable values: what `why` or `learnings show` prints of an entry."""
+    """Return the details of an entry as (name, printable value): what `why` or `learnings show` print."""
     from claude_mem_lite.context.origin import origin
     from claude_mem_lite.learnings import story
     from claude_mem_lite.storage import learnings, queries
@@ -71,7 +71,7 @@ def described(entry: Entry) -> list[tuple[str, str]]:
 
 
 def words_of(entry: Entry) -> str:
-    """Return what a learning says, to be changed. Raises: ClaudeMemError for any other entry."""
+    """Return the text of a learning, to edit it. Raises: ClaudeMemError for any other entry."""
     from claude_mem_lite.storage import learnings
 
     if entry.view != "learnings":
@@ -81,7 +81,7 @@ def words_of(entry: Entry) -> str:
 
 
 def edit(entry: Entry, content: str) -> None:
-    """Change a learning's words, as `claude-mem learnings edit` does. Raises: ClaudeMemError."""
+    """Change a learning's text, as `claude-mem learnings edit` does. Raises: ClaudeMemError."""
     from claude_mem_lite.learnings import curate
     from claude_mem_lite.storage import learnings
 
@@ -183,6 +183,6 @@ def _projects(project_dir: str | None) -> Iterator[Entry]:  # noqa: ARG001  (all
 
 
 def _whole(entry: Entry, **lines: str) -> Entry:
-    """Return an entry with what is told of it, all there is."""
+    """Return an entry with its details; empty ones are left out."""
     told = ((name, printable(value)) for name, value in lines.items())
     return replace(entry, lines=tuple(line for line in told if line[1]))

@@ -1,4 +1,4 @@
-"""Show the memory in a terminal, with Textual. Captured text is shown as `Text`: no markup is read in it."""
+"""The Textual application of `claude-mem browse`; captured text is shown as `Text`, its markup unread."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,12 +22,12 @@ from claude_mem_lite.text import count
 
 Answer = TypeVar("Answer")
 
-# A search starts when nothing was typed for so long.
+# A search starts after this pause in typing.
 _TYPING_S = 0.15
 
 
 class Confirm(ModalScreen[bool]):
-    """Ask whether to go on; only `y` does."""
+    """Ask for confirmation; only `y` confirms."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("y", "dismiss(True)", "yes"),
@@ -46,7 +46,7 @@ class Confirm(ModalScreen[bool]):
 
 
 class Edit(ModalScreen[str]):
-    """Change one line of text; the answer is "" when nothing is to be changed."""
+    """Edit one line of text; the result is "" if nothing is to change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss('')", "leave")]
 
@@ -61,13 +61,13 @@ class Edit(ModalScreen[str]):
             yield Input(self.words, id="content", select_on_focus=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close with the text, if it is another."""
+        """Close with the new text, "" if it is the same."""
         event.stop()
         self.dismiss("" if event.value == self.words else event.value)
 
 
 class Browser(App[None]):
-    """Tabs of rows, a search above them, and the highlighted row's story beside or below."""
+    """Tabs with a list of rows, a search field, and the highlighted row's story beside or below the list."""
 
     TITLE = "claude-mem"
     ENABLE_COMMAND_PALETTE = False
@@ -100,7 +100,7 @@ class Browser(App[None]):
         super().__init__()
         self.project_dir = self.chosen = project_dir
         self.shown: list[Entry] = []
-        # One thread has the connections to the databases, so no two questions meet; the view never waits.
+        # One thread owns the database connections: queries never overlap, and the view never blocks.
         self.reader = ThreadPoolExecutor(max_workers=1)
 
     def compose(self) -> ComposeResult:
@@ -115,7 +115,7 @@ class Browser(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin in the list."""
+        """Add the columns of the list and focus it."""
         self.rows_screen.query_one(DataTable).add_columns("when", "text")
         self.rows_screen.query_one(DataTable).focus()
 
@@ -129,12 +129,12 @@ class Browser(App[None]):
 
     @property
     def rows_screen(self) -> Screen[object]:
-        """The screen with the list; a question may stand above it."""
+        """The screen with the list; a dialog may be open above it."""
         return self.screen_stack[0]
 
     @property
     def view(self) -> View:
-        """The tab that is open."""
+        """The view of the open tab."""
         return next(view for view in VIEWS if view == (self.rows_screen.query_one(Tabs).active or VIEWS[0]))
 
     @property
@@ -158,7 +158,7 @@ class Browser(App[None]):
 
     @work(exclusive=True, group="rows")
     async def list_rows(self, after_s: float = 0.0) -> None:
-        """Fill the list with what the tab, the project and the search ask for."""
+        """Wait `after_s`, then fill the list with the rows of the tab, the project and the search."""
         await asyncio.sleep(after_s)
         words = self.rows_screen.query_one("#words", Input).value.strip()
         view, project_dir = self.view, self.project_dir
@@ -192,12 +192,12 @@ class Browser(App[None]):
         self.rows_screen.query_one("#story").scroll_home(animate=False)
 
     def action_search(self) -> None:
-        """Go to the search."""
+        """Focus the search field."""
         self.rows_screen.query_one("#words").focus()
 
     @on(Input.Submitted, "#words")
     def action_rows(self) -> None:
-        """Go to the list."""
+        """Focus the list."""
         self.rows_screen.query_one(DataTable).focus()
 
     def action_view(self, view: str) -> None:
@@ -206,7 +206,7 @@ class Browser(App[None]):
 
     @on(DataTable.RowSelected)
     def action_why(self) -> None:
-        """Go to the story of a row, or open a project."""
+        """Focus the story of the highlighted row, or open the highlighted project."""
         entry = self.entry
         if entry and entry.view == "projects":
             self.project_dir = self.chosen = entry.id
@@ -215,13 +215,13 @@ class Browser(App[None]):
             self.rows_screen.query_one("#story").focus()
 
     def action_all_projects(self) -> None:
-        """Show all projects, or again the one that was chosen."""
+        """Switch between all projects and the chosen one."""
         self.project_dir = self.chosen if self.project_dir is None else None
         self.list_rows()
 
     @work
     async def action_edit(self) -> None:
-        """Change the words of a learning."""
+        """Edit the highlighted learning."""
         if (entry := self.entry) is None:
             return
         try:
@@ -236,7 +236,7 @@ class Browser(App[None]):
 
     @work
     async def action_forget(self) -> None:
-        """Forget a row for good, after a confirmation."""
+        """Forget the highlighted row for good, after a confirmation."""
         if (entry := self.entry) is None:
             return
         try:

@@ -35,9 +35,9 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have Claude rewrite what is still in local words; works without the services.
+    """Have Claude rewrite observations and summaries that rules wrote; works without the services.
 
-    Says first what it will cost. Without --pending that is all it does.
+    Prints an estimate of the cost first; without --pending it stops there.
     """
     from claude_mem_lite.cli.run import Run, estimate
     from claude_mem_lite.storage import rewrites
@@ -73,7 +73,7 @@ def cost(
     days: Annotated[int, typer.Option(min=1, max=3_650, help="So many days back.")] = 30,
     as_json: AsJson = False,
 ) -> None:
-    """Show what Claude's words have cost."""
+    """Show what Claude's rewriting has cost, by day or by session."""
     from claude_mem_lite.storage import ledger
 
     rows: list[dict[str, Any]] = []
@@ -101,7 +101,7 @@ def cost(
 
 
 def _chosen(via: str | None, *, batch: bool) -> Settings:
-    """Return the settings, with the way to Claude that was asked for."""
+    """Return the settings for reaching Claude by `via`. Raises: ClaudeMemError if they do not allow it."""
     chosen = settings.load()
     if via == "cli":
         from claude_mem_lite.claude import client
@@ -124,7 +124,7 @@ def _sessions(*, errors: bool) -> list[str]:
 
 
 def _distill_what_is_raw() -> None:
-    """Do what the consumer would have done first, where none runs."""
+    """Take in spooled events, and distill raw ones if no consumer runs."""
     from claude_mem_lite.distill.record import record_event
     from claude_mem_lite.storage import queries
 

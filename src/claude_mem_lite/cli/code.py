@@ -16,7 +16,7 @@ from claude_mem_lite.cli.output import console, errors, open_memory, print_json,
 from claude_mem_lite.cli.text import ID_CHARS, age, printable
 from claude_mem_lite.errors import ClaudeMemError
 
-_MOST_TOLD = 12  # overriding methods, and unresolved calls
+_MOST_TOLD = 12  # overriding methods, or unresolved calls, of a function
 _COLOURS = {"new": "green", "modified": "yellow", "deleted": "red"}
 
 Name = Annotated[str, typer.Argument(help="A function: post, Journal.post, ledger/journal.py:post.")]
@@ -35,11 +35,11 @@ def map_project(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Scan a project's sources into the code map: functions, what changed, who calls whom.
+    """Scan a project's sources into the code map: functions, their changes and calls.
 
-    Only files that have changed are read. Sessions keep the map of a git
-    repository up to date by themselves, up to 2,000 files; this is for others,
-    and for now.
+    Only changed files are read. Sessions keep the map of a git repository of
+    up to 2,000 files current by themselves; use this for other projects, or
+    to update a map at once.
     """
     folder = os.path.realpath(os.path.expanduser(path))
     if not os.path.isdir(folder):
@@ -57,7 +57,7 @@ def map_project(
 
 
 def _print_edges(folder: str, *, as_json: bool, quiet: bool) -> None:
-    """Print the sure calls of functions by functions: who makes an instance calls the class's `__init__`."""
+    """Print the strong calls between functions; making an instance counts as a call of `__init__`."""
     from claude_mem_lite.codemap import sources
     from claude_mem_lite.codemap.confidence import STRONG
     from claude_mem_lite.codemap.project import Project, no_collection
@@ -117,7 +117,7 @@ def _scan(project_dir: str, *, as_json: bool, quiet: bool) -> None:
 
 @app.command()
 def history(name: Name, *, project: Project = "", as_json: AsJson = False) -> None:
-    """Tell which sessions changed a function, and what they were about; exit 1 when none is known."""
+    """List the sessions that changed a function, and what they did; exit 1 if it is unknown."""
     from claude_mem_lite.codemap import answers
 
     project_dir, now = _open(project), time.time()
@@ -138,13 +138,13 @@ def history(name: Name, *, project: Project = "", as_json: AsJson = False) -> No
 
 @app.command()
 def callers(name: Name, *, project: Project = "", as_json: AsJson = False) -> None:
-    """Tell who calls a function, how surely, and by which evidence; exit 1 when it is not known."""
+    """List the callers of a function, with confidence and evidence; exit 1 if it is unknown."""
     _print_calls(name, project, side="callee", other="caller", as_json=as_json)
 
 
 @app.command()
 def callees(name: Name, *, project: Project = "", as_json: AsJson = False) -> None:
-    """Tell whom a function calls, how surely, and by which evidence; exit 1 when it is not known."""
+    """List the functions that a function calls, with confidence and evidence; exit 1 if it is unknown."""
     _print_calls(name, project, side="caller", other="callee", as_json=as_json)
 
 
@@ -176,7 +176,7 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
 
 
 def _print_doubts(function: dict[str, Any]) -> None:
-    """Print what may also be meant: overriding methods, and unresolved calls of the same name."""
+    """Print further candidates: overriding methods, and unresolved calls of the same name."""
     name = function["name"].rpartition(".")[2]
     others = [f"{each['name']} ({each['file']})" for each in function["overridden_by"]]
     calls = [f"{each['caller_file']}:{each['line']} {each['caller']}" for each in function["unresolved"]]
@@ -202,7 +202,7 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
     project: Project = "",
     as_json: AsJson = False,
 ) -> None:
-    """Draw the functions that the last session changed, and who they call and are called by, as Mermaid."""
+    """Draw the functions that the last session changed, with their callers and callees, as Mermaid."""
     from claude_mem_lite.codemap import answers
     from claude_mem_lite.storage import code, queries
 
@@ -243,7 +243,7 @@ def _print_head(function: dict[str, Any]) -> None:
 
 
 def _print_rows(rows: Iterable[list[tuple[str, str]]]) -> None:
-    """Print cells (text and style) in columns, a row a line however long it is; "none" without any."""
+    """Print rows of (text, style) cells in aligned columns, each on one long line; "none" without rows."""
     cells = [[(printable(text), style) for text, style in row] for row in rows]
     widths = [max(len(text) for text, _ in column) for column in zip(*cells, strict=True)]
     for row in cells:
@@ -263,7 +263,7 @@ def _fail_without(found: Sequence[Any], name: str, project_dir: str) -> None:
 
 
 def _track(*, quiet: bool) -> Callable[[Sequence[str]], Iterable[str]]:
-    """Return what shows the progress of a list of files on a terminal."""
+    """Return a function that wraps a list of paths in a progress bar on a terminal."""
     return lambda paths: track(
         paths, "scanning", console=errors, transient=True, disable=quiet or not errors.is_terminal
     )

@@ -42,10 +42,10 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     explain: Annotated[bool, typer.Option("--explain", help="Say why each line is in, or left out.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print exactly what a session would be given of memory now: at its start, for a prompt, with a file.
+    """Print what memory would give a session now: at its start, with a prompt or file, or to a sub-agent.
 
-    Or what a sub-agent of it would be given. Nothing counts as shown by this.
-    Without the services prompts are matched by words alone.
+    This is exactly the text that Claude would get; it does not count as shown.
+    Without the services, prompts are matched by words alone.
     """
     exclusive(prompt=prompt is not None, file=file is not None, subagent=subagent is not None)
     open_memory(read_only=True)
@@ -103,7 +103,7 @@ def _why_nothing(path: str, asked: Mapping[str, str]) -> str:
 
 
 def _explain(block: Mapping[str, Any]) -> None:
-    """Print a table of the lines with what each costs and why it is in, then of those left out."""
+    """Print a table of the lines with tokens and reason, then one of the lines that were left out."""
     skipped = f"; could not be read: {', '.join(block['skipped'])}" if block["skipped"] else ""
     print_line(f"\n{block['tokens']} tokens in {block['build_ms']:.0f} ms{skipped}", "bold")
     for title, lines in (("In", block["lines"]), ("Left out", block["left_out"][:_LEFT_OUT])):
@@ -127,7 +127,7 @@ def why(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Tell where a line came from: session, tool call and prompt; and which sessions were shown it."""
+    """Show where a line came from (session, tool call, prompt) and which sessions were shown it."""
     from claude_mem_lite.context.origin import origin
 
     open_memory(read_only=True)
@@ -138,7 +138,7 @@ def why(
 
 
 def origin_lines(found: dict[str, Any], now: float) -> list[tuple[str, str]]:
-    """Return where a row came from as names and printable values; a name is "" for its further values."""
+    """Return the origin of a row as (name, printable value); a name's further values have "" as name."""
     call = found["call"] or {}
     rows = {
         found["kind"]: f"{found['id']}  {printable(found['title'])}",

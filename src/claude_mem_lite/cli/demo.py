@@ -42,11 +42,11 @@ HISTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_history
 PROJECT = os.path.realpath("/home/dev/ledger")
 QUESTION = "Why did Café from the bank's file not match?"
 DRAIN_TIMEOUT_S = 60.0
-# Dollars for a million tokens of input: Claude Sonnet's list price.
+# Dollars per million input tokens: Claude Sonnet's list price.
 PRICE_PER_MILLION = 3.0
-# So much of the newest sessions is read: half a minute.
+# At most this many sessions and bytes of the newest ones are read, in about half a minute.
 MOST_SESSIONS, MOST_BYTES = 12, 24_000_000
-# What of the block is shown, and at most so many lines of each section.
+# The sections of the start block that --mine shows: title, heading in the block, most lines.
 _SECTIONS = (
     ("Where the last session stopped", "Where the work stands", 3),
     ("What you said holds", "Learned", 2),
@@ -54,13 +54,13 @@ _SECTIONS = (
     ("What was found out before", "Earlier work", 3),
 )
 _LINES_TOLD = 3
-# A line of a block: its age and its id stand before what it tells.
+# A line of a block: optional age and id, then the text.
 _LINE = re.compile(r" *- (?:\[[^\]]*\] )?(?:[0-9a-f]{8} )?(.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment of a session: its title, what happens in it, the hook event, and which lines of the answer."""
+    """A moment of a session; `told` picks the lines to show from the block that the hook prints."""
 
     title: str
     happens: str
@@ -108,7 +108,7 @@ def demo(
         bool, typer.Option("--mine", help="On your own newest sessions of this project, read only.")
     ] = False,
 ) -> None:
-    """See it at work: recorded sessions become a memory, in a temporary folder, without a key or network."""
+    """See memory at work: replay recorded sessions in a temporary folder, without a key or network."""
     if mine:
         _show_mine()
         return
@@ -134,7 +134,7 @@ def demo(
 
 
 def show_next() -> None:
-    """Print the two commands that follow, each on a line of its own where they fit."""
+    """Print the two commands to run next, each on one line if it fits."""
     for begins, command, does in (
         ("Next:", "claude-mem demo --mine", "the same on your own sessions, nothing kept"),
         ("", "claude-mem install-hooks", "to have it from now on"),
@@ -151,7 +151,7 @@ def show_next() -> None:
 def recorded_events() -> Iterator[dict[str, Any]]:
     """Yield the events of four sessions on a small bookkeeping project, as Claude Code sent them.
 
-    The credentials in them stand coded in a file of their own, so that nobody takes them for a leak.
+    Their credentials are kept encoded in a separate file, so that nobody takes them for a leak.
     """
     with open(os.path.join(HISTORY, "secrets.json"), encoding="utf-8") as file:
         coded = json.load(file)
@@ -210,9 +210,9 @@ def _show_memory(events: int, took_s: float) -> None:
 
 
 def _told(session_id: str, moment: Moment) -> tuple[str, float]:
-    """Return what Claude is told in a moment, and how many milliseconds the hook took.
+    """Return what Claude is told at a moment, and the milliseconds that the hook took.
 
-    The web process may still be loading its model, and a hook does not wait for it: so it is asked again.
+    Hooks do not wait while the model loads, so this one is repeated until it prints. Raises: ClaudeMemError.
     """
     deadline = time.monotonic() + DRAIN_TIMEOUT_S
     while True:
@@ -247,7 +247,7 @@ def _show_moments() -> None:
 
 @contextlib.contextmanager
 def _temporary_home() -> Iterator[str]:
-    """Point everything at a folder of its own and remove it at the end, whatever happened."""
+    """Use a temporary data directory; stop its services and remove it at the end, whatever happens."""
     from claude_mem_lite.services import supervise
     from claude_mem_lite.storage import models
 
@@ -291,7 +291,7 @@ def show_moment(title: str, cost: str, happens: str, told: list[str]) -> None:
 def lines_of(block: str, *sections: str) -> list[str]:
     """Return the lines of a block, or of some of its sections, without their ids and ages.
 
-    A line with lines of its own below it is a title, and left out.
+    A line with nested lines below it is a title, and left out.
     """
     found, is_in = [], not sections
     for line, below in pairwise([*block.splitlines(), ""]):
@@ -305,7 +305,7 @@ def lines_of(block: str, *sections: str) -> list[str]:
 
 
 def _show_mine() -> None:
-    """Import the newest sessions of this project into a temporary memory, and print what comes of it."""
+    """Import this project's newest sessions into a temporary memory; print what the next one would know."""
     from claude_mem_lite.cli.own_data import prepare
     from claude_mem_lite.context import builder
     from claude_mem_lite.evals.temporary import temporary_memory
@@ -330,7 +330,7 @@ def _show_mine() -> None:
 
 
 def _newest() -> Plan:
-    """Return the newest sessions of the current project; of the one worked on last where it has none."""
+    """Return the newest sessions of the current project, or of the one used last if it has none."""
     from claude_mem_lite.importers import importing
 
     folder = os.path.join(install.claude_dir(), "projects")

@@ -21,11 +21,11 @@ def doctor(
     api: Annotated[bool, typer.Option("--api", help="Ask the Messages API, too; costs nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look for what is wrong, and say what cures it; exit 1 when something is.
+    """Check the installation and print a cure for each problem; exit 1 if there is one.
 
-    Nothing is changed without --fix, and data is never deleted.
+    Nothing changes without --fix, and data is never deleted.
     """
-    logging.disable(logging.WARNING)  # each finding is told once
+    logging.disable(logging.WARNING)  # findings are printed, not logged as well
     told = _examined(fix=fix, api=api, quiet=as_json)
     if not print_json(told, as_json=as_json):
         _show(told)
@@ -34,7 +34,7 @@ def doctor(
 
 
 def _examined(*, fix: bool, api: bool, quiet: bool) -> list[dict[str, Any]]:
-    """Return each finding as JSON has it, after its cure where that is wanted."""
+    """Return each finding as a JSON object; with `fix`, after running its fix."""
     from claude_mem_lite.services import doctor as checks
     from claude_mem_lite.storage import DatabaseError
 

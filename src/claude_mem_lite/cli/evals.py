@@ -1,4 +1,4 @@
-"""eval: the group of measurements, with `eval health` and `eval sql`."""
+"""eval: the command group of measurements, with `eval health` and `eval sql`."""
 
 import time
 from collections.abc import Mapping
@@ -30,10 +30,10 @@ def health(
     project: OnlyProject = "",
     as_json: AsJson = False,
 ) -> None:
-    """Tell how queue, cost, compression, code map and learnings fare, and what sessions used.
+    """Report on queue, cost, compression, code map and learnings, and on what sessions used.
 
-    What sessions were shown is of use when they open, name or touch it.
-    --project is about what they were shown, the code map and the learnings.
+    A line that a session was shown counts as used if it opened, named or
+    touched it. --project narrows only this, the code map and the learnings.
     """
     from claude_mem_lite.evals import monitor
 
@@ -64,7 +64,7 @@ def health(
 
 @evaluate.command()
 def sql() -> None:
-    """Print queries for monitoring: claude-mem eval sql | sqlite3 ~/.claude-mem/claude-mem.db."""
+    """Print SQL for monitoring: claude-mem eval sql | sqlite3 ~/.claude-mem/claude-mem.db."""
     from claude_mem_lite.evals import QUERIES
 
     with open(QUERIES, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""export and import: write the memory as JSON Lines, read it back, and take in Claude Code's own notes."""
+"""export and import: write the memory as JSON Lines, read it back, and import Claude Code's own notes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def export(
     *,
     project: OnlyProject = "",
 ) -> None:
-    """Write what is remembered as text: sessions, observations, learnings, failures, history, calls, costs.
+    """Export the memory as JSON Lines: sessions, observations, learnings, failures, history, calls, costs.
 
-    One JSON object a line, each with its "kind"; the same memory gives the same bytes.
+    Each line is an object with a "kind"; the same memory gives the same bytes.
     """
     from claude_mem_lite.forget import marking
     from claude_mem_lite.upkeep import exchange, outfile
@@ -63,9 +63,9 @@ def import_memory(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take in what [bold]claude-mem export[/bold] has written; what is there already stays as it is.
+    """Import what [bold]claude-mem export[/bold] wrote; existing rows stay as they are.
 
-    A line that is wrong is named and left out. Learnings that look suspicious wait for you.
+    Invalid lines are reported and skipped. Suspicious learnings await review.
     """
     if guards:
         keys.refuse_session("which guards hold")
@@ -82,7 +82,7 @@ def import_memory(
             with file_in:
                 taken = exchange.take_in(
                     lines.read(file_in),
-                    # Nobody can vouch for a file: it is not the user who says so, even if it says that.
+                    # A file is untrusted: its text is not the user's, even if it claims to be.
                     suspicions=lambda content: suspicions(content, origin="assistant"),
                     progress=lambda number: spinner(f"taking it in, {number} lines"),
                     with_guards=guards,
@@ -100,9 +100,10 @@ def import_memory(
 
 @imports.command("auto-memory")
 def import_auto_memory(*, project: Project = "", as_json: AsJson = False) -> None:
-    """Take in what Claude Code has noted of your wishes in this project: its entries of kind feedback.
+    """Import your preferences from Claude Code's own notes on this project (entries of kind feedback).
 
-    They become learnings. The end of each session does the same; what you remove does not come back.
+    They become learnings. Each session's end does the same; a learning that
+    you removed does not come back.
     """
     from claude_mem_lite.distill import auto_memory
     from claude_mem_lite.forget import marking

@@ -26,7 +26,8 @@ def findings(
 ) -> None:
     """List the calls that failed in several sessions, and what worked instead.
 
-    That first which most sessions met. A command that has succeeded since, just as it was, is not listed.
+    Failures that most sessions met come first. A command that has since
+    succeeded unchanged is not listed.
     """
     from claude_mem_lite.distill import findings as told
     from claude_mem_lite.storage import findings as finding_rows

@@ -31,7 +31,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id, or its first 6 ch
 
 
 def sync() -> None:
-    """Have the hook registered as long as a guard is on; say so on stderr where it cannot be."""
+    """Register the guard hook while a guard is on; warn on stderr if no guard can work."""
     from claude_mem_lite.services import install
 
     try:
@@ -72,9 +72,10 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Have a rule checked before each command and edit; it reminds or asks, and never denies.
+    """Check a rule before each command and edit; the guard reminds or asks, and never denies.
 
-    What to look for is taken from the rule's words, unless options say it. The rule is your own from then on.
+    What to look for is taken from the rule's words, unless options give it.
+    The rule is your own from then on.
     """
     from claude_mem_lite.capture.guards import ASK, REMIND
     from claude_mem_lite.learnings import curate, guarding
@@ -132,7 +133,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
 
 
 def guards(*, as_json: AsJson = False) -> None:
-    """List the project's rules with a guard, and those that could have one, with what it would look for."""
+    """List this project's rules that have or could have a guard, with what the guard looks for."""
     from claude_mem_lite.learnings import guarding
     from claude_mem_lite.storage import projects
 

@@ -1,4 +1,4 @@
-"""Ask the memory some words and print what it finds: the body of `search`, without Typer and rich."""
+"""Query the memory and print the hits: the body of `search`, without Typer and rich."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -13,10 +13,10 @@ from claude_mem_lite.text import clean
 ANSWER_S = 10
 LIMIT = 10
 _TEXT_LINES = 2
-# What a pipe reads, and what a terminal shows, of how well a hit fits.
+# How well a hit fits: the word is printed to a pipe, the stars to a terminal.
 _FITS = {"strong": "★★★", "fair": "★★", "weak": "★"}
-# Shares of the query's words, and cosines of MiniLM, above which a hit fits well or fairly. They separate
-# questions about the recorded history from questions about anything else.
+# The least share of the query's words, and the least cosine of MiniLM, of a strong and of a fair hit. They
+# separate questions about the recorded history from questions about anything else.
 _STRONG_COVERAGE, _STRONG_COSINE = 0.6, 0.45
 _FAIR_COVERAGE, _FAIR_COSINE = 0.35, 0.35
 _BY = {"hybrid": "words and meaning", "fts": "words alone"}
@@ -72,7 +72,7 @@ def _fields(hit: dict[str, Any], *, with_project: bool, explain: bool) -> Iterat
 
 
 def _show_to_a_person(found: dict[str, Any], *, with_project: bool, explain: bool) -> None:
-    """Print a line for the whole, then of each hit its title, the beginning of its text, and its origin."""
+    """Print a summary line, then each hit's title, the beginning of its text, and its origin."""
     hits, now, most = found["results"], time.time(), terminal.columns()
     words = [word for word in printable(found["query"]).split() if len(word) >= _SHORTEST_MATCH]
     took = f", {found['took_ms']:.0f} ms" if "took_ms" in found else ""
@@ -108,7 +108,7 @@ def _show_to_a_person(found: dict[str, Any], *, with_project: bool, explain: boo
 
 
 def _alike(hit: dict[str, Any]) -> str:
-    """Return how many hits that say the same are folded into one, "" for none."""
+    """Return a note of how many similar hits are folded into this one, "" for none."""
     return f" +{len(hit['folded'])} alike" if hit["folded"] else ""
 
 
@@ -118,11 +118,11 @@ def _rest(hit: dict[str, Any]) -> str:
     rest = text.removeprefix(title.rstrip("…"))
     return (
         text if rest[:1].isalnum() else rest.lstrip(" .,:;")
-    )  # many a title is the first sentence of its text
+    )  # a title is often the first sentence of its text
 
 
 def _reasons(why: dict[str, Any]) -> str:
-    """Return which legs found a hit, and the parts of its score that count."""
+    """Return which search legs found a hit, and the non-zero parts of its score."""
     if "id" in why:
         return "found by its id"
     legs = [

@@ -1,4 +1,4 @@
-"""install-hooks and uninstall-hooks."""
+"""install-hooks and uninstall-hooks: set up memory for Claude Code and other clients, or undo that."""
 
 import os
 from typing import Annotated, Any
@@ -37,11 +37,12 @@ def install_hooks(  # noqa: PLR0913  (each is an option of the command)
 ) -> None:
     """Set up memory for Claude Code: hooks, skill, services, and an import of past sessions.
 
-    On a terminal it says first what will change, and asks. Without one it registers the hooks and the skill
-    alone; [bold]--yes[/bold] does everything. Nothing else in the client's settings changes, and
+    On a terminal it lists the changes and asks first. Without a terminal it
+    registers only the hooks and the skill; [bold]--yes[/bold] does everything.
+    Nothing else in the client's settings changes, and
     [bold]claude-mem uninstall-hooks[/bold] restores every byte.
 
-    Other clients that have run here, Codex for example, are asked about one by one.
+    It asks about each other client that has run here, such as Codex.
     """
     config.refuse_foreign_memory()
     is_silent = quiet or as_json
@@ -88,7 +89,7 @@ def _tell_others(done: list[other_clients.Registration]) -> None:
 
 
 def _for_claude_code(version: str | None, *, is_silent: bool, is_short: bool) -> dict[str, Any]:
-    """Install for Claude Code and say so, unless silent; return what there is to tell."""
+    """Install for Claude Code and print the result, unless silent; return it for --json."""
     from claude_mem_lite.codemap import languages, sources
 
     done = install.install(client_version=version)
@@ -112,7 +113,7 @@ def _for_claude_code(version: str | None, *, is_silent: bool, is_short: bool) ->
 def _others(
     wanted: list[ClientName] | None, *, all_clients: bool, is_silent: bool
 ) -> list[other_clients.Client]:
-    """Return the other clients to install for: those named, all, or those that the user says yes to."""
+    """Return the other clients to install for: those named, all, or those that the user confirms."""
     if wanted:
         return [other_clients.CLIENTS[each] for each in wanted if each != ClientName.CLAUDE_CODE]
     chosen = []
@@ -153,7 +154,7 @@ def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson
 
 
 def _stop_services(*, quiet: bool) -> None:
-    """Stop the services, which nobody needs without hooks; a problem with them is said, and no failure."""
+    """Stop the services, which are of no use without hooks; only warn if that fails."""
     from claude_mem_lite.services import supervise
 
     try:

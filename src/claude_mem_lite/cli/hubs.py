@@ -1,4 +1,4 @@
-"""Tell what the commands `sync` and `team` both report of a hub."""
+"""Format what both `sync` and `team` report about a hub."""
 
 import time
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from claude_mem_lite.sync.setup import Outcome
 
 
 def synced(last: Mapping[str, Any]) -> str:
-    """Return how long ago the last sync succeeded, "never" before there was one."""
+    """Return how long ago the last sync succeeded, "never" if none has."""
     return age(last["synced_at"], time.time()) if last.get("synced_at") else "never"
 
 
 def problems_of(last: Mapping[str, Any], now: str = "") -> list[str]:
-    """Return what was wrong with the last sync, and what is wrong with the hub `now`, each once."""
+    """Return the problems of the last sync, and the hub's current problem (`now`), each once."""
     wrong = dict.fromkeys(filter(None, [last.get("error"), now]))
     return [*wrong, *last.get("refused", []), *last.get("held_back", [])]
 

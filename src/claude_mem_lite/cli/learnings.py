@@ -27,7 +27,7 @@ Candidates = Annotated[
 ]
 
 _MOST_QUESTIONS = 5
-# How sure a learning is: said once, seen again, seen in many sessions.
+# The word for how sure a learning is, by the least confidence.
 _SURENESS = ((0.8, "sure"), (0.6, "likely"), (0.4, "maybe"), (0.0, "doubtful"))
 _STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
 
@@ -41,7 +41,7 @@ learnings.command()(guards)
 def _group(
     context: typer.Context, *, category: Kind = None, candidates: Candidates = False, as_json: AsJson = False
 ) -> None:
-    """List, correct and decide on what the sessions have taught; without a command it lists."""
+    """List and correct the rules learned from your sessions; without a subcommand, list them."""
     if context.invoked_subcommand is None:
         list_learnings(category=category, candidates=candidates, as_json=as_json)
 
@@ -69,9 +69,9 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what is told to the sessions of this project, and what holds in all projects.
+    """List the learnings that sessions of this project are told, and those for all projects.
 
-    That has a confidence of 0.5 or more; --candidates have less.
+    They have a confidence of 0.5 or more; --candidates have less.
     """
     from claude_mem_lite.learnings import guarding, story
     from claude_mem_lite.storage import learnings as learning_rows
@@ -105,7 +105,7 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
 
 @learnings.command()
 def show(learning_id: Id, *, as_json: AsJson = False) -> None:
-    """Tell the whole story of a learning: evidence, code, what it replaced, what became of it, who saw it."""
+    """Show a learning's story: evidence, code, what it replaced, its changes, and which sessions saw it."""
     from claude_mem_lite.learnings import story
     from claude_mem_lite.storage import learnings as learning_rows
 
@@ -117,7 +117,7 @@ def show(learning_id: Id, *, as_json: AsJson = False) -> None:
 
 
 def story_lines(found: dict[str, Any], now: float) -> list[tuple[str, str]]:
-    """Return a learning's whole story as names and printable values; a name is "" for its further values."""
+    """Return a learning's story as (name, printable value); a name's further values have "" as name."""
     from claude_mem_lite.capture.guards import Guard
 
     seen = f"seen in {count(found['times_seen'], 'session')}, the last {age(found['seen_at'], now)}"
@@ -159,7 +159,7 @@ def add(
     project: Project = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write a learning of your own: sure (1.0), told from the next session on, changed by nobody but you."""
+    """Add a learning of your own: confidence 1.0, told from the next session on, changed only by you."""
     from claude_mem_lite.learnings import curate
 
     exclusive(**{"global": everywhere}, project=project)
@@ -177,7 +177,7 @@ def edit(
     category: Kind = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a learning's words or kind; from then on it is your own, and sure."""
+    """Change a learning's text or category; from then on it is your own, with confidence 1.0."""
     from claude_mem_lite.learnings import curate
 
     if not content and not category:
@@ -187,7 +187,7 @@ def edit(
 
 @learnings.command()
 def remove(learning_id: Id, *, as_json: AsJson = False) -> None:
-    """Put a learning away; it is never told again, and does not come back by itself."""
+    """Remove a learning: it is kept, but never told, and does not come back by itself."""
     from claude_mem_lite.learnings import curate
 
     _done("removed", curate.remove(_row(learning_id)), as_json=as_json)
@@ -195,7 +195,7 @@ def remove(learning_id: Id, *, as_json: AsJson = False) -> None:
 
 @learnings.command()
 def reset(learning_id: Id, *, as_json: AsJson = False) -> None:
-    """Let a learning begin again: confidence 0.5, neither removed nor superseded nor stale."""
+    """Reset a learning to confidence 0.5: no longer removed, superseded, stale, guarded or your own."""
     from claude_mem_lite.learnings import curate
 
     _done("reset", curate.reset(_row(learning_id)), as_json=as_json)
@@ -203,7 +203,7 @@ def reset(learning_id: Id, *, as_json: AsJson = False) -> None:
 
 @learnings.command()
 def accept(learning_id: Id, *, as_json: AsJson = False) -> None:
-    """Take in what waits for you, as your own."""
+    """Accept a learning that waits for you; it becomes your own."""
     from claude_mem_lite.learnings import curate
 
     _done("accepted", curate.accept(_row(learning_id)), as_json=as_json)
@@ -216,7 +216,7 @@ def merge(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make one learning of several; the first keeps its words and gets the evidence of all."""
+    """Merge learnings into the first one; it keeps its text and gets the evidence of all."""
     from claude_mem_lite.learnings import curate
     from claude_mem_lite.storage import learnings as learning_rows
 
@@ -231,7 +231,7 @@ def both(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Answer that two learnings which tell one matter otherwise both hold."""
+    """Confirm that two learnings on the same matter both hold."""
     from claude_mem_lite.learnings import curate
     from claude_mem_lite.storage import learnings as learning_rows
 
@@ -242,7 +242,7 @@ def both(
 
 @learnings.command()
 def promote(learning_id: Id, *, as_json: AsJson = False) -> None:
-    """Let a learning hold in all projects; others that say the same are merged into it."""
+    """Make a learning hold in all projects; others that say the same are merged into it."""
     from claude_mem_lite.learnings import curate
 
     _done("promoted", curate.promote(_row(learning_id)), as_json=as_json)

@@ -24,13 +24,13 @@ _MOST_BYTES = 8 << 20  # of one file, from its end
 
 @dataclass
 class _Files:
-    """The JSON Lines files of `logs/`, each read on from where it was left."""
+    """The JSON Lines files in `logs/`; each call reads on from where the last one stopped."""
 
     process: str
     read_to: dict[str, int] = field(default_factory=dict)
 
     def new_lines(self) -> list[dict[str, Any]]:
-        """Return what was written since the last look, oldest first."""
+        """Return the lines written since the last call, oldest first."""
         found: list[dict[str, Any]] = []
         with contextlib.suppress(FileNotFoundError):
             for name in sorted(os.listdir(config.log_dir())):
@@ -51,7 +51,7 @@ class _Files:
         except FileNotFoundError:
             return []
         for line in text[:whole].splitlines():
-            with contextlib.suppress(ValueError):  # the first may be cut
+            with contextlib.suppress(ValueError):  # the first line may be cut off
                 given = json.loads(line)
                 if isinstance(given, dict) and "at" in given:
                     found.append({"process": process, **given})
@@ -73,9 +73,10 @@ def logs(
     ] = "debug",
     as_json: AsJson = False,
 ) -> None:
-    """Print what consumer, web process and hooks have logged, oldest first; ids and counts, never your text.
+    """Print the logs of the consumer, the web process and the hooks, oldest first.
 
-    With --json a line is an object, as in the files.
+    They hold ids and counts, never your text. With --json each line is an
+    object, as in the files.
     """
     order = list(_LEVELS)
     if level.upper() not in order:

@@ -40,7 +40,7 @@ Dimension = Annotated[int, typer.Option(min=0, metavar="N", help=_DIMENSION_HELP
 
 @models.command("list")
 def list_models(*, as_json: AsJson = False) -> None:
-    """Show which models there are, where they lie, and which one search uses."""
+    """List the embedding models, where they are stored, and which one search uses."""
     from claude_mem_lite.search import inventory, turns
 
     if os.path.exists(config.memory_path()):
@@ -75,7 +75,7 @@ def list_models(*, as_json: AsJson = False) -> None:
 
 @models.command()
 def download(name: Name, *, as_json: AsJson = False) -> None:
-    """Fetch a model from the Hugging Face hub into the data directory, unless it is here."""
+    """Download a model from the Hugging Face hub into the data directory, unless it is here already."""
     from claude_mem_lite.search import embedder
 
     if not errors.is_terminal:
@@ -99,9 +99,10 @@ def download(name: Name, *, as_json: AsJson = False) -> None:
 
 @models.command()
 def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> None:
-    """Have search use a model, or "none" of them; the rows are embedded anew in the background.
+    """Switch search to a model, or to "none"; rows are embedded again in the background.
 
-    Until a row is, it is found by its words alone. To swap only when all are: claude-mem reembed --model.
+    Until then a row is found by words alone. To switch only once all rows
+    are embedded: claude-mem reembed --model.
     """
     from claude_mem_lite.search import embedder, inventory, turns
     from claude_mem_lite.search.reembed import tell_web
@@ -139,7 +140,7 @@ def bench(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a model on this machine: load time, milliseconds a text, memory."""
+    """Measure a model on this machine: load time, milliseconds per text, memory."""
     from claude_mem_lite.search import embedder
     from claude_mem_lite.search.embedder import bench as benchmark
 
@@ -180,9 +181,9 @@ def reembed(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the vectors that are missing, here and now; search goes on meanwhile.
+    """Compute missing vectors now, in this process; search keeps working meanwhile.
 
-    Works without the services. Cut short, the same command goes on from there.
+    Works without the services. If interrupted, run it again to continue.
     """
     from claude_mem_lite.search import reembed as run
 
@@ -215,7 +216,7 @@ def reembed(
 
 
 def _fit(record: ModelRecord, *, as_json: bool) -> None:
-    """Fit and keep a model's weight, and have the web process use it."""
+    """Fit a model's weight beside words on this memory, store it, and tell the web process."""
     from claude_mem_lite.search import embedder, fitting
     from claude_mem_lite.search.embedder import weights
     from claude_mem_lite.search.embedder.records import MEANING
@@ -248,7 +249,7 @@ def _say_deaf(is_told: bool | None) -> None:  # noqa: FBT001  (the answer of `te
 
 
 def _row(model: Model) -> tuple[Text, ...]:
-    """Return the cells of a model."""
+    """Return the table cells of a model."""
     vectors = [
         f"{count}" if dimension == model.dimension else f"{count} of {dimension}"
         for dimension, count in sorted(model.vectors.items())

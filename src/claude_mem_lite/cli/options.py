@@ -1,4 +1,4 @@
-"""Define the options that many commands have, and what they are given: times, projects."""
+"""Define the options that many commands share, and parse their values: times, projects."""
 
 import datetime as dt
 import os
@@ -32,7 +32,7 @@ class ClientName(StrEnum):
 
 
 def moment(given: str) -> str:
-    """Return a date, a time or an age as the memory writes times; without a zone it is this machine's."""
+    """Parse a date, time or age into the memory's UTC text; without a zone it is local time."""
     now = dt.datetime.now(dt.UTC)
     try:
         ago = _AGO.fullmatch(given)
@@ -48,19 +48,19 @@ def moment(given: str) -> str:
 
 
 def when(does: str, *, metavar: str = "TIME") -> Any:
-    """Return an option that is given as `moment` reads it."""
+    """Return an option whose value `moment` parses."""
     return typer.Option(parser=moment, metavar=metavar, help=does)
 
 
 def project_of(folder: str) -> str:
-    """Return the project of a folder as an option names it, "" for the current one. Needs an open memory."""
+    """Return the project of an option's folder, "" for the current folder. Needs an open memory."""
     from claude_mem_lite.storage import projects
 
     return projects.of(os.path.expanduser(folder))
 
 
 def exclusive(**given: Any) -> None:
-    """Refuse options that exclude each other; each is given by its name with its value."""
+    """Refuse two or more of these options (name=value) at once. Raises: typer.BadParameter."""
     named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if len(named) > 1:
         raise typer.BadParameter(f"{named[0]} and {named[1]} exclude each other")

@@ -31,10 +31,11 @@ def import_claude_mem(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take in what the original claude-mem remembers: sessions, observations, summaries, prompts.
+    """Import the original claude-mem's memory: sessions, observations, summaries, prompts.
 
-    Its database is only read. It knows projects by their names: their folders are found by your sessions and
-    Claude Code's transcripts, else say them by --folder. Sessions that are known already stay as they are.
+    Its database is only read. It knows projects by name only: their folders
+    are looked up in your sessions and Claude Code's transcripts; name others
+    with --folder. Sessions that are here already stay as they are.
     """
     from claude_mem_lite.distill.record import summarize_session
     from claude_mem_lite.importers import original
@@ -52,7 +53,7 @@ def import_claude_mem(
                 progress=lambda number: spinner(f"taking it in, {number} rows"),
             )
     for session_id in folders.asked:
-        summarize_session(session_id)  # of those that it had no summary of
+        summarize_session(session_id)  # for those that came without one
         rewrites.leave_to_user(session_id)
     if taken.added:
         inbox.ask_for_vectors()
@@ -77,7 +78,7 @@ def import_claude_mem(
 
 
 class _Folders:
-    """Finds the folder of a project by a session's id and by the project's name."""
+    """Lookup of a project's folder by a session's id and by the project's name."""
 
     def __init__(self, given: dict[str, str]) -> None:
         from claude_mem_lite.forget import marking
@@ -94,7 +95,7 @@ class _Folders:
         self.asked: list[str] = []
 
     def of(self, session_id: str, name: str) -> str:
-        """Return the path of a session's project, "" for none."""
+        """Return the folder of a session's project, "" if it is not known."""
         from claude_mem_lite.storage import queries
 
         self.asked.append(session_id)

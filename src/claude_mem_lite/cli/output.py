@@ -1,4 +1,4 @@
-"""Print for a terminal or a pipe, and ask: the two consoles."""
+"""Print to a terminal or a pipe, and ask for confirmation; the consoles of stdout and stderr."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, ProgressColumn
 
-# rich honours NO_COLOR and leaves colours out where stdout is no terminal. A line is never broken in a pipe.
+# rich honours NO_COLOR and prints no colours if stdout is no terminal. Lines are never wrapped in a pipe.
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -31,12 +31,12 @@ _MOST_WARNINGS = 20
 
 
 def print_line(text: str, style: str = "") -> None:
-    """Print text in which no markup is read."""
+    """Print text without interpreting markup in it."""
     console.print(Text(text, style))
 
 
 def print_warning(problem: str) -> None:
-    """Print to stderr what went wrong."""
+    """Print a problem to stderr."""
     errors.print(Text.assemble(("! ", "yellow"), printable(problem)))
 
 
@@ -49,7 +49,7 @@ def print_warnings(problems: Sequence[str]) -> None:
 
 
 def print_json(value: Any, *, as_json: bool) -> bool:
-    """Print a value as indented JSON, the same on a terminal and in a pipe, if asked to; return whether."""
+    """Print indented JSON, the same on a terminal and in a pipe, if `as_json`; return `as_json`."""
     if as_json:
         typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
     return as_json
@@ -69,7 +69,7 @@ def open_memory(*, read_only: bool = False, may_be_new: bool = False) -> None:
 
 @contextlib.contextmanager
 def working(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show a spinner on a terminal while something takes its time; yield what changes its words."""
+    """Show a spinner on a terminal during slow work; yield a function that changes its text."""
     if quiet or not console.is_terminal:
         yield lambda _: None
     else:
@@ -78,7 +78,7 @@ def working(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 def progress_bar(count: ProgressColumn | None = None, *, quiet: bool = False) -> Progress:
-    """Return a progress bar that shows on a terminal only, with `count` in place of per cent."""
+    """Return a progress bar, shown on a terminal only; the column `count` replaces the percentage."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     shown = count or TaskProgressColumn()
@@ -87,7 +87,7 @@ def progress_bar(count: ProgressColumn | None = None, *, quiet: bool = False) ->
 
 
 def confirmed(what: str, *, yes: bool) -> None:
-    """Go on if the user says so: on a terminal when asked, elsewhere by --yes. Ends the command if not."""
+    """Ask the user to go on; without a terminal only `yes` does. Raises: typer.Exit if they decline."""
     if yes:
         return
     if not (sys.stdin.isatty() and console.is_terminal):
@@ -100,7 +100,7 @@ def confirmed(what: str, *, yes: bool) -> None:
 
 
 def table_of(columns: Iterable[str]) -> Table:
-    """Return a table without lines whose first column is a name and whose others are numbers."""
+    """Return a table without borders: a column of names, then right-aligned columns of numbers."""
     table = Table(*columns, box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
@@ -108,7 +108,7 @@ def table_of(columns: Iterable[str]) -> Table:
 
 
 def story_table(lines: Iterable[tuple[str, str]]) -> Table:
-    """Return a table of names and values: a row each, a long value over several lines."""
+    """Return a table of names and values, a pair per row; long values wrap."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -118,10 +118,10 @@ def story_table(lines: Iterable[tuple[str, str]]) -> Table:
 
 
 def print_table(table: Table, *, wraps: bool = False, heads: bool = False) -> None:
-    """Print a table, a line each row: columns cut to fit a terminal; in a pipe tabs between, nothing cut.
+    """Print a table, one line per row: cut to fit a terminal; uncut and tab-separated in a pipe.
 
-    With `wraps` a terminal shows all of the text, in as many lines as it takes. With `heads` a pipe gets the
-    columns' names, too: where they are part of what is told.
+    With `wraps` a terminal wraps long text instead of cutting it. With `heads` a pipe gets the column names,
+    too, for tables that mean nothing without them.
     """
     cells = [[_text(cell) for cell in column.cells] for column in table.columns]
     if not console.is_terminal:
@@ -149,11 +149,11 @@ def print_table(table: Table, *, wraps: bool = False, heads: bool = False) -> No
 
 
 def _text(cell: Any) -> Text:
-    """Return a cell of a table as text of one line."""
+    """Return a table cell as one line of text."""
     found = Text.from_markup(cell) if isinstance(cell, str) else cell.copy()
     return Text(" ").join(found.split())
 
 
 def figure(value: float | None, form: str = ".2f") -> str:
-    """Return a figure as it is printed, "–" for what was not measured."""
+    """Format a figure for printing; "–" if it was not measured."""
     return "–" if value is None else f"{value:{form}}"

@@ -19,12 +19,12 @@ Folder = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the fi
 
 @evaluate.command()
 def retrieval(folder: Folder, *, as_json: AsJson = False) -> None:
-    """Measure how well search finds, on rows and questions of your own, in a temporary memory.
+    """Measure search quality on rows and questions of your own, in a temporary memory.
 
-    DIR/corpus.jsonl has a row a line, with a project where there are several:
+    DIR/corpus.jsonl has one row per line, with a project if there are several:
     {"_id": "d1", "title": "…", "text": "…"}
 
-    DIR/queries.jsonl has a question a line, with the rows that answer it:
+    DIR/queries.jsonl has one question per line, with the rows that answer it:
     {"_id": "q1", "text": "…", "relevant": ["d1"]}
 
     Your memory is not touched.
@@ -56,13 +56,13 @@ def retrieval(folder: Folder, *, as_json: AsJson = False) -> None:
 def recall(folder: Folder, *, as_json: AsJson = False) -> None:
     """Play a recorded history into a temporary memory and ask it questions with known answers.
 
-    DIR/*.jsonl has the hook events of Claude Code, a line each.
+    DIR/*.jsonl has the hook events of Claude Code, one per line.
 
     DIR/questions.json has a list of questions:
     {"question": "…", "answer_contains": ["…"], "must_not_contain": ["…"]}
 
-    A question is answered when every text of the first list stands in what
-    is told on it; a text of the second makes it a false answer. Your memory
+    A question counts as answered if the reply contains every text of the
+    first list; a text of the second list makes the answer false. Your memory
     is not touched, and no key is used.
     """
     from claude_mem_lite.evals import recall as measure
@@ -77,7 +77,7 @@ def recall(folder: Folder, *, as_json: AsJson = False) -> None:
 
 
 def prepare() -> None:
-    """Have the temporary memory removed also when the program is told to end, and the libraries be silent."""
+    """Silence the libraries' logs, and exit on SIGTERM and SIGHUP so that the temporary memory is removed."""
     logging.disable(logging.WARNING)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))

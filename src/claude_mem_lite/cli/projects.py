@@ -1,4 +1,4 @@
-"""project: list, join, move and switch off projects."""
+"""project: list, merge, move, forget and switch off projects."""
 
 import os
 import time
@@ -25,7 +25,7 @@ _OFF = "off, by claude-mem project off or [projects] in config.toml"
 
 @project.command("list")
 def list_projects(*, as_json: AsJson = False) -> None:
-    """List the projects, the one worked on last first, with their folders and what is remembered."""
+    """List the projects, the most recent first, with their folders and how much is remembered."""
     from claude_mem_lite.storage import projects
 
     open_memory(read_only=True)
@@ -37,7 +37,7 @@ def list_projects(*, as_json: AsJson = False) -> None:
         notes = [
             *(["off"] if row["is_off"] else []),
             *([] if row["is_there"] else ["its folder is gone"]),
-            *([row["key"]] if "/" in row["key"] else []),  # the hash of a first commit tells nobody anything
+            *([row["key"]] if "/" in row["key"] else []),  # a first commit's hash means nothing to readers
             *[f"also {folder}" for folder in row["folders"] if folder != row["project"]],
         ]
         numbers = (str(row["sessions"]), str(row["observations"]))
@@ -54,7 +54,7 @@ def merge(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make one project of two: all that is remembered of the first is the second's from then on."""
+    """Merge one project into another, which then has the memory of both."""
     _join(source, target, yes=yes, as_json=as_json, is_move=False)
 
 
@@ -66,7 +66,7 @@ def move(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Note that a project's folder was moved or renamed; a moved repository is found without this."""
+    """Record that a project's folder was moved or renamed; a moved repository is found without this."""
     _join(old, new, yes=yes, as_json=as_json, is_move=True)
 
 
@@ -93,7 +93,7 @@ def _join(source: str, target: str, *, yes: bool, as_json: bool, is_move: bool) 
 
 @project.command()
 def off(path: Folder = "", *, as_json: AsJson = False) -> None:
-    """Remember nothing of a project from now on, and tell its sessions nothing; what is known stays."""
+    """Stop remembering a project and stop telling its sessions anything; its memory stays."""
     _switch(path, is_on=False, as_json=as_json)
 
 

@@ -59,11 +59,11 @@ def compression(
     judge: Judge = "",
     as_json: AsJson = False,
 ) -> None:
-    """Score the observations that the memory has, by who wrote them.
+    """Score the stored observations, by who wrote them: the rules or a model.
 
-    Structure, title, size, time and dollars for all; with --with-qag also
-    whether they answer questions about the raw events and say why, of those
-    whose raw events are kept.
+    The scores are structure, title, size, time and dollars. With --with-qag a
+    model also judges whether they answer questions about their raw events and
+    give reasons; then only those whose raw events are kept are scored.
     """
     from claude_mem_lite.evals import compression as quality
     from claude_mem_lite.evals import samples
@@ -113,11 +113,11 @@ def benchmark(  # noqa: PLR0913  (each is an option of the command)
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Have two writers tell the same captures and a judge compare them; costs money, so it asks first.
+    """Have two writers describe the same captures and a judge score both; costs money, so it asks first.
 
-    An offline replay of tool calls that are kept as they came: nothing of
-    the memory changes. A difference is shown when its 95 % interval does not
-    span 0.
+    It replays tool calls whose raw events are kept and changes nothing in the
+    memory. A difference counts as shown if its 95 % interval does not span 0
+    and there are enough pairs.
     """
     from claude_mem_lite.evals import benchmark as replay
     from claude_mem_lite.evals import samples
@@ -155,7 +155,7 @@ def benchmark(  # noqa: PLR0913  (each is an option of the command)
 
 
 def _caller(chosen: Settings) -> Caller:
-    """Return who asks Claude by hand: in turn with the services, waiting for what passes in a minute."""
+    """Return a caller that takes turns with the services and waits out pauses of up to a minute."""
     from claude_mem_lite.claude import rewrite
     from claude_mem_lite.evals.calls import Caller
 
@@ -173,7 +173,7 @@ def _pause(pause_s: float, reason: str) -> bool:
 
 
 def _until_stopped(run: Any, found: list[Any], of: int, *, quiet: bool) -> str:
-    """Collect what a run yields; return why it was stopped, "" when it came to its end."""
+    """Add what a run yields to `found`; return why the run was stopped, "" if it finished."""
     from claude_mem_lite.claude.request_cycle import StoppedError
 
     with working("evaluating", quiet=quiet) as say:
@@ -256,7 +256,7 @@ def _show_end(told: Mapping[str, Any]) -> None:
 
 
 def head(name: str) -> str:
-    """Return what stands above or before a figure."""
+    """Return the heading of a figure."""
     return {"info_preservation": "information", "decision_rationale": "reasons", "usd": "$ each",
             "compression_ratio": "chars a token", "structural_validity": "valid", "title_quality": "title",
             "latency_ms": "ms"}.get(name, name)  # fmt: skip

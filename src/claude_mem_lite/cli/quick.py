@@ -1,7 +1,7 @@
-"""Answer the commands of every day without Typer, where they are asked in their plainest form.
+"""Answer the plainest forms of everyday commands without loading Typer.
 
-Typer and rich take three times as long to load as the interpreter. Whatever has an option, or is asked while
-the services are down, goes the whole way.
+Typer and rich take three times as long to load as the interpreter. A command with options, and a search
+while the web process is down, take the normal path.
 """
 
 import sys
@@ -10,7 +10,7 @@ from claude_mem_lite import __version__, config
 
 
 def answered(arguments: list[str]) -> bool:
-    """Answer `--version`, `status` and `search WORDS`, and end as they do; False for anything else."""
+    """Answer `--version`, `status` and `search WORDS`, with their exit status; False for anything else."""
     if arguments == ["--version"]:
         sys.stdout.write(f"claude-mem {__version__}\n")
         return True
@@ -18,7 +18,7 @@ def answered(arguments: list[str]) -> bool:
         config.refuse_unsafe_home()
         _status()
         return True
-    # Words alone: neither an option nor nothing.
+    # At least one word, and no option.
     if (
         arguments[:1] == ["search"]
         and arguments[1:]

@@ -30,7 +30,7 @@ _NAMES = {
     "prompt": "the files that the prompt itself names",
 }
 _BASELINES = ("most_edited", "last_edited", "prompt")
-# With fewer sessions a single one decides.
+# With fewer sessions, a single one can decide the result.
 _FEW = 10
 
 
@@ -43,15 +43,16 @@ def replay(
     last: Annotated[int | None, typer.Option(min=1, help="Measure only the newest so many sessions.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell whether memory helps here: replay past sessions, and see whether it knew what they would edit.
+    """Measure whether memory helps here: replay past sessions, and see if it named the files they edited.
 
-    Oldest first: what a session would have been told at its start and with
-    its first prompt, from the sessions before it alone. Counted are the files
-    that it then edited and an earlier one had edited or read, beside lists
-    that need no memory.
+    Sessions are replayed oldest first. Each gets what it would have been told
+    at its start and with its first prompt, from earlier sessions only. The
+    score is the share of its edited files that this text names, counting only
+    files that earlier sessions edited or read. Lists that need no memory are
+    scored for comparison.
 
-    It happens in a temporary memory that is removed afterwards; yours is
-    neither read nor changed, and nothing is sent.
+    A temporary memory is used and removed afterwards; yours is neither read
+    nor changed, and nothing is sent.
     """
     from claude_mem_lite.evals import replay as measure
     from claude_mem_lite.services import install
@@ -84,7 +85,7 @@ def _show(told: Mapping[str, Any]) -> None:
 
 
 def _verdict(told: Mapping[str, Any]) -> str:
-    """Return what the figures mean, in one sentence."""
+    """Return the verdict on the figures, in words."""
     shares, rows = told["files"], told["with_known_files"]
     if not rows:
         return (

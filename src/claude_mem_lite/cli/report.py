@@ -1,4 +1,4 @@
-"""report: what happened in the last days or in a session, as text, Markdown, JSON or a page."""
+"""report: what happened in the last days or in a session, as text, Markdown, JSON or an HTML page."""
 
 import os
 import time
@@ -41,7 +41,7 @@ def report(  # noqa: PLR0913  (each is an option of the command)
         str, typer.Option(metavar="FILE", help="Write a page; an earlier report there is replaced.")
     ] = "",
 ) -> None:
-    """Tell what the last days have brought: sessions, decisions, changed code, learnings, costs."""
+    """Report on the last days: sessions, decisions, changed code, learnings, costs."""
     exclusive(md=as_markdown, json=as_json, html=html)
     exclusive(project=project, all_projects=all_projects, session=session)
     exclusive(days=days is not None, session=session)
@@ -83,7 +83,7 @@ def _write_page(found: Report, path: str) -> None:
 
 
 def _show(report: Report) -> None:
-    """Print it: the whole in a line, the days, the sessions, what was learned, what was paid."""
+    """Print a report: a line of totals, the days, the sessions, the learnings, the costs."""
     head = Text.assemble((words.name(report), "bold"), f"  {words.period(report)}")
     if report.project_dir:
         head.append(f"  {report.project_dir}", style="dim")
@@ -102,7 +102,7 @@ def _show(report: Report) -> None:
 
 
 def _show_days(days: Sequence[Day]) -> None:
-    """Print a bar for each of the last days that have brought something."""
+    """Print a bar for each of the last days with activity, if there are two or more."""
     totals = [(day.date, sum(day.counts.values())) for day in days[-_MOST_DAYS:]]
     most = max((total for _, total in totals), default=0)
     table = Table.grid(padding=(0, 2, 0, 0))

@@ -1,4 +1,4 @@
-"""Estimate what a run of `claude-mem compress` would cost, and make one."""
+"""Estimate the cost of `claude-mem compress`, and run it."""
 
 import time
 from collections import Counter
@@ -18,7 +18,7 @@ from claude_mem_lite.cli.output import errors, progress_bar
 from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import facts, ledger, queries, rewrites
 
-# In one run a useless answer is asked for once more, an outage is waited for three times.
+# In one run a capture is tried twice, and three outages in a row are waited out.
 MAX_TRIES = 2
 MAX_OUTAGES = 3
 LONGEST_WAIT_S = 60.0
@@ -26,7 +26,7 @@ _DONE = (rewrites.ERROR, rewrites.GONE)
 
 
 def estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch: bool) -> dict[str, Any]:
-    """Return what the captures and sessions would cost; of very many from the first of them."""
+    """Return the estimated cost of captures and sessions; that of many captures is extrapolated."""
     price, sample = chosen.price, ids[: rewrites.MAX_ROWS]
     rows = rewrites.waiting_observations(chosen.tiers, ids=sample)
     packs = [pack for pack in requests.packs(rows, size=observations.MAX_CAPTURES) if pack.observations]
@@ -51,7 +51,7 @@ def estimate(ids: list[str], sessions: list[str], chosen: Settings, *, is_batch:
 
 
 class Run:
-    """One run by hand: it has the turn, ignores pauses, and stops at what will not pass in seconds."""
+    """A run by hand: holds the API lock, waits out short outages, ends at long ones, ignores other pauses."""
 
     def __init__(self, chosen: Settings) -> None:
         self._settings = chosen
@@ -60,7 +60,7 @@ class Run:
         self._spent = ledger.spent_usd(since="")
 
     def now(self, ids: list[str], sessions: list[str]) -> dict[str, Any]:
-        """Ask about captures, then about sessions, one request after the other."""
+        """Rewrite captures, then session summaries, one request after the other."""
         self._asked = len(ids) + len(sessions)
         closed = circuit_breaker.load()
         self._wait_for(closed.until - time.time() if closed.kind == "outage" else 0, closed.reason)
@@ -88,7 +88,7 @@ class Run:
         return self._result()
 
     def reconsider(self, ids: list[str]) -> None:
-        """Have what was turned down before wait again."""
+        """Queue captures that were turned down before once more."""
         for some in _chunks(ids):
             for event_id in rewrites.reconsider(some):
                 inbox.finish(event_id)
@@ -129,7 +129,7 @@ class Run:
             self._wait_for(step.wait_s or 0, step.reason)
 
     def _wait_for(self, pause_s: float, reason: str) -> None:
-        """Sleep through a short pause; a long one ends the run, for the services go on by themselves."""
+        """Sleep through a short pause; a long one ends the run, since the services retry by themselves."""
         if pause_s > LONGEST_WAIT_S:
             self._stopped = f"{reason}; to be tried again in {pause_s / 60:.0f} minutes"
         elif pause_s > 0:

@@ -33,7 +33,7 @@ def search(  # noqa: PLR0913  (each is an option of the command)
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find what is remembered of this project, by words and meaning; exit 1 when nothing is found.
+    """Search the memory of this project by words and meaning; exit 1 if nothing is found.
 
     Without the services it searches by words alone.
     """
@@ -59,7 +59,7 @@ def search(  # noqa: PLR0913  (each is an option of the command)
 
 
 def find(asked: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the web process answers; without it, what full text finds. What is "" is not asked."""
+    """Ask the web process, or search by full text if it is down; parameters that are "" are dropped."""
     given = {name: value for name, value in asked.items() if value}
     return hits.ask_web("/api/search", given) or _search_here(given)
 

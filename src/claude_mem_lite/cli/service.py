@@ -16,10 +16,10 @@ app.add_typer(service, name="service")
 
 @service.command()
 def install(*, as_json: AsJson = False) -> None:
-    """Have launchd (macOS) or systemd (Linux) run the services from now on, from each login.
+    """Let launchd (macOS) or systemd (Linux) run the services, now and from each login on.
 
-    A key in the environment does not reach them; one in config.toml does. To undo
-    it: claude-mem service uninstall.
+    A key in the environment does not reach them; one in config.toml does. To
+    undo this: claude-mem service uninstall.
     """
     from claude_mem_lite.services import agents, supervise
 
@@ -34,7 +34,7 @@ def install(*, as_json: AsJson = False) -> None:
 
 @service.command()
 def uninstall(*, as_json: AsJson = False) -> None:
-    """Remove the agents or units; sessions start our own supervisord again."""
+    """Remove the launchd agents or systemd units; sessions start supervisord again."""
     from claude_mem_lite.services import agents
 
     kind = agents.installed()
@@ -47,7 +47,7 @@ def uninstall(*, as_json: AsJson = False) -> None:
 
 @service.command()
 def status(*, as_json: AsJson = False) -> None:
-    """Say what runs the services, and whether they run; exit 1 when they do not."""
+    """Show what runs the services, and whether they are running; exit 1 if one is not."""
     from claude_mem_lite.services import agents, process_states
 
     kind = agents.installed()

@@ -1,4 +1,4 @@
-"""up, down, restart and status."""
+"""up, down, restart and status: start, stop and show the services."""
 
 import dataclasses
 from typing import Annotated
@@ -46,7 +46,7 @@ def up(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson = Fal
 
 @app.command()
 def down(*, quiet: Quiet = False, as_json: AsJson = False) -> None:
-    """Stop the services, finishing the work in hand."""
+    """Finish the current work and stop the services."""
     from claude_mem_lite.services import supervise
 
     with working("stopping", quiet=quiet or as_json):
@@ -70,7 +70,7 @@ def restart(*, with_key: WithKey = False, quiet: Quiet = False, as_json: AsJson 
 
 @app.command()
 def status(*, as_json: AsJson = False) -> None:
-    """Show the services, the queue, what is remembered and the hooks; 1 when something is wrong."""
+    """Show the services, the queue, the memory and the hooks; exit 1 if there is a problem."""
     from claude_mem_lite.cli import standing
     from claude_mem_lite.services.state import state
 

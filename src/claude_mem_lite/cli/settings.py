@@ -17,7 +17,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.settings import Given
 
 _MODEL = ("search.embedding_model", "search.dimension")
-# They decide where the content of all projects goes, and who pays.
+# Refused inside a session: these decide where the content of all projects goes, and who pays.
 _THE_USERS = (
     "claude.via",
     "claude.client",
@@ -35,7 +35,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="As show names it: cla
 
 @config.command()
 def show(*, as_json: AsJson = False) -> None:
-    """Show each setting with its value, and where that came from; exit 1 when config.toml is not in order."""
+    """Show each setting with its value and where that came from; exit 1 if config.toml has an error."""
     given, problem = settings.given(), settings.problem()
     if not print_json({
         "path": paths.config_path(),
@@ -55,7 +55,7 @@ def show(*, as_json: AsJson = False) -> None:
 
 @config.command()
 def get(name: Name, *, as_json: AsJson = False) -> None:
-    """Print one setting's value as it holds."""
+    """Print the current value of one setting."""
     found = _named(name)
     if not print_json({"name": found.name, "value": found.value, "source": found.source}, as_json=as_json):
         typer.echo(_text(found.value))
@@ -70,7 +70,7 @@ def set_(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Write one setting into config.toml and leave the rest as it is; it holds from now on."""
+    """Change one setting in config.toml; the rest of the file stays as it is."""
     from claude_mem_lite import settings_file
 
     parsed = settings.parsed(name, value)
@@ -91,7 +91,7 @@ def set_(
 
 
 def _then(name: str, value: Any) -> str:
-    """Return what else there is to do after a setting of the key."""
+    """Return what is left to do after a setting of the key or of the way to Claude has changed."""
     if name == "claude.via" and value == "cli":
         return f": {setup.cost_on_plan()}; claude-mem restart has the services know"
     if name == "claude.api_key":
@@ -107,7 +107,7 @@ def _then(name: str, value: Any) -> str:
 
 @config.command()
 def path(*, as_json: AsJson = False) -> None:
-    """Print where config.toml lies, or would."""
+    """Print the path of config.toml, whether or not the file exists."""
     if not print_json({"path": paths.config_path()}, as_json=as_json):
         typer.echo(paths.config_path())
 
@@ -115,7 +115,7 @@ def path(*, as_json: AsJson = False) -> None:
 def _named(name: str) -> Given:
     found = next((each for each in settings.given() if each.name == name), None)
     if found is None:
-        settings.parsed(name, "")  # says which one was meant
+        settings.parsed(name, "")  # raises, and suggests the one that was meant
         raise AssertionError
     return found
 

@@ -26,7 +26,7 @@ _IMPORTED_BYTES_A_SECOND = 800_000
 
 
 def is_asked() -> bool:
-    """Tell whether somebody can answer a question."""
+    """Tell whether a user can answer questions: stdin is a terminal."""
     return sys.stdin.isatty()
 
 
@@ -64,7 +64,7 @@ def _client(version: str | None) -> str:
 
 
 def _offer(past: Plan) -> str:
-    """Return how many sessions an import has, of how many projects, and how long it takes."""
+    """Describe an import: how many sessions and projects it has, and how long it takes."""
     from claude_mem_lite.cli import transcripts
 
     takes_s = sum(each.size_bytes for each in past.sessions) / _IMPORTED_BYTES_A_SECOND
@@ -76,9 +76,9 @@ def _offer(past: Plan) -> str:
 
 
 def offer_claude(*, yes: bool) -> None:
-    """Ask whether Claude may write on the user's plan, if their client is here and nothing is chosen yet.
+    """Offer rewriting by Claude on the user's plan, if their client is here and nothing is chosen yet.
 
-    `yes` to everything else is no yes to what costs something: then nothing is asked.
+    With `yes` nothing is offered: agreeing to everything else is no consent to something that costs.
     """
     from claude_mem_lite.claude import client
 
@@ -94,23 +94,23 @@ def offer_claude(*, yes: bool) -> None:
 
 
 def let_client_write() -> None:
-    """Have the user's client ask Claude from now on. Raises: SetupError where none is found."""
+    """Choose the user's client for calls to Claude. Raises: SetupError if none is found."""
     from claude_mem_lite.claude import client
 
     config_dir = os.environ.get(
         "CLAUDE_CONFIG_DIR", ""
-    )  # of a session it may be a project's: services have none
+    )  # stored, as services do not get it and a session's may be a project's
     settings_file.write("claude", {"via": "cli", "client": client.found(), "client_config": config_dir})
 
 
 def cost_on_plan() -> str:
-    """Return in a clause what Claude's words cost on a plan."""
+    """Return a clause that says what rewriting costs on a plan."""
     most = settings.load().daily_tokens
     return f"as a session ends, one request goes to Claude on your plan, at most {most:,} tokens a day"
 
 
 def start_services(*, quiet: bool) -> str:
-    """Start the services and return what became of them, in a sentence."""
+    """Start the services, unless autostart is off; return a sentence about the result."""
     from claude_mem_lite.services import supervise
 
     if not config.autostart():

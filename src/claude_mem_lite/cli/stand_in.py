@@ -1,7 +1,7 @@
-"""Answer one hook in place of the web process while that is down, as it would; see `hooks.helper`.
+"""Answer one hook as the web process would, while that is down; see `hooks.helper`.
 
-The request comes over the socket that is stdin, and the answer goes back over it. Nothing is written: what
-counts as shown is in the answer, and the hook stores it once it has the block.
+stdin is a socket: the request comes over it, and the answer goes back over it. Nothing is stored here: the
+answer says what counts as shown, and the hook stores that once it has the block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.context.answers import Answer
 
-# A hook that has no answer by then has killed this process; who is left over ends by itself.
+# Hooks kill this process sooner than that; one that is left over ends itself.
 _MOST_S = 5
 
 
@@ -38,7 +38,7 @@ def main() -> None:
                 connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n" + body.encode())
                 status = 0
     finally:
-        os._exit(status)  # the interpreter's tidying up takes as long as the answer
+        os._exit(status)  # a regular exit of the interpreter takes as long as the answer
 
 
 def _request(connection: socket.socket) -> tuple[str, dict[str, str]]:
@@ -51,9 +51,9 @@ def _request(connection: socket.socket) -> tuple[str, dict[str, str]]:
 
 
 def _answer(path: str, asked: Mapping[str, str]) -> Answer | None:
-    """Return what the web process would answer; None where the memory is not for us.
+    """Return what the web process would answer; None if the schema is another or the memory is unreadable.
 
-    An older schema is for `claude-mem up` to bring up to date.
+    `claude-mem up` migrates an older schema.
     """
     from claude_mem_lite.storage import migrations, models, projects
 
@@ -66,7 +66,7 @@ def _answer(path: str, asked: Mapping[str, str]) -> Answer | None:
 
 
 def by_words(path: str, asked: Mapping[str, str], project_dir: str) -> Answer:
-    """Return what the web process would answer at an address of a project, prompts by words alone."""
+    """Return what the web process would answer at `path`, matching prompts by words alone."""
     from claude_mem_lite.context import answers
     from claude_mem_lite.context.shown import shown_to
 

@@ -50,7 +50,7 @@ def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _services(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each service, one alone where they sleep."""
+    """Yield a row for each service, or a single row if they are sleeping."""
     if found["sleeping"]:
         yield "services", "sleeping, they start with your next session", ""
         return
@@ -73,7 +73,7 @@ def _hooks(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _found_by(search: dict[str, Any]) -> str:
-    """Return the row about search: by which model and how far, or why by full text alone."""
+    """Describe search: the model and how much is embedded, or why it is by full text alone."""
     if search["problem"]:
         return f"full text alone: {search['problem']}"
     named = "" if search["setting"] == search["model"] else f" ({search['setting']})"
@@ -82,7 +82,7 @@ def _found_by(search: dict[str, Any]) -> str:
 
 
 def _told(claude: dict[str, Any]) -> str:
-    """Return the row about Claude: who writes, what waits, what it cost."""
+    """Describe Claude's rewriting: model and key, what waits, today's cost, and any pause."""
     waits = [f"{claude[name]} {word}" for name, word in _COUNTS if claude[name]]
     cost = f"${claude['spent_today_usd']:.4f} of ${claude['daily_budget_usd']:.2f} today"
     if not claude["key"]:

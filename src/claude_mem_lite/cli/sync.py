@@ -38,9 +38,9 @@ def sync_now(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take in what your other machines remember, and send what is new here.
+    """Fetch what your other machines and your team share, and send what is new here.
 
-    It also runs by itself: as a session starts and ends, and every few minutes.
+    It also runs by itself as a session starts or ends, and every few minutes.
     """
     if context.invoked_subcommand is not None:
         return
@@ -68,7 +68,7 @@ def sync_now(
 
 
 def _hubs() -> tuple[bool, bool]:
-    """Return whether to sync with the user's own hub, and with a team's; without any the own one says so."""
+    """Return whether to sync with the user's hub and a team's; with neither, the user's, which reports it."""
     from claude_mem_lite.sync import setup
 
     has_team = setup.is_set_up(setup.TEAM)
@@ -76,7 +76,7 @@ def _hubs() -> tuple[bool, bool]:
 
 
 def _sync_all() -> tuple[Outcome | None, Outcome | None, ClaudeMemError | None]:
-    """Sync with each hub; what is wrong with one keeps nobody from the other."""
+    """Sync with each hub, even if the other one fails; return both outcomes and the first error."""
     from claude_mem_lite.cli import guards
     from claude_mem_lite.services import supervise
     from claude_mem_lite.sync import run
@@ -121,9 +121,10 @@ def init(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Set a hub up: a folder that is carried between your machines, a git repository or a PostgreSQL.
+    """Set up a hub: a folder shared between your machines, a git repository or a PostgreSQL database.
 
-    All that is remembered goes there, redacted once more; [bold]claude-mem sync --dry-run[/bold] shows it.
+    All of your memory goes there, redacted once more.
+    [bold]claude-mem sync --dry-run[/bold] shows it first.
     """
     keys.refuse_session("where your memory goes")
     from claude_mem_lite.sync import run
@@ -141,7 +142,7 @@ def init(
 
 @sync.command("status")
 def status(*, as_json: AsJson = False) -> None:
-    """Tell which hub is set up, which machines are there, and how the last sync went."""
+    """Show the hub, its machines, and how the last sync went."""
     from claude_mem_lite.sync import run, setup
 
     chosen = setup.load()
@@ -170,7 +171,7 @@ def leave(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Leave the hub; what is remembered here stays, and what was published too, unless you say --erase."""
+    """Leave the hub; the memory here stays, and so does what was published, unless you say --erase."""
     from claude_mem_lite.sync import run
 
     if erase:

@@ -1,4 +1,4 @@
-"""team: share what you choose of a project with colleagues, and say whose words count here."""
+"""team: share chosen parts of a project with colleagues, and choose whom to trust."""
 
 import dataclasses
 import getpass
@@ -65,7 +65,7 @@ def share(
     project: Project = "",
     as_json: AsJson = False,
 ) -> None:
-    """Choose what of this project the team gets: learnings, unless you say more; and get what they share."""
+    """Choose what the team gets of this project (learnings by default), and get what they share of it."""
     keys.refuse_session("what you share")
     from claude_mem_lite.sync.team import outgoing, run
 
@@ -82,7 +82,7 @@ def share(
 
 @team.command("list")
 def list_team(*, as_json: AsJson = False) -> None:
-    """List who is in the team, whom you trust, and what you share of which project."""
+    """List the members of the team, whom you trust, and what you share of each project."""
     from claude_mem_lite.storage import team as team_rows
     from claude_mem_lite.sync import setup
     from claude_mem_lite.sync.team import run
@@ -119,7 +119,7 @@ def show(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = _SHOWN,
     as_json: AsJson = False,
 ) -> None:
-    """Print what somebody shares, trusted or not, with what makes a line wait."""
+    """Print what a colleague shares, trusted or not, and why a line is held back."""
     from claude_mem_lite.storage import team as team_rows
     from claude_mem_lite.sync.team import run
 
@@ -141,9 +141,9 @@ def show(
 
 @team.command("trust")
 def trust(name: Name, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Have what somebody shares be told to your sessions, with their name. Compare the fingerprint first.
+    """Let your sessions be told what a colleague shares, with their name; compare the fingerprint first.
 
-    It holds for the machines that they have now; another one waits until you trust it, too.
+    This covers the machines they have now; a new one waits until you trust it.
     """
     keys.refuse_session("whom you trust")
     from claude_mem_lite.sync.team import run
@@ -161,7 +161,7 @@ def trust(name: Name, *, yes: Yes = False, as_json: AsJson = False) -> None:
 
 @team.command("distrust")
 def distrust(name: Name, *, as_json: AsJson = False) -> None:
-    """Have nothing of somebody be told any more; what they share waits again."""
+    """Stop telling your sessions what a colleague shares; it waits again."""
     keys.refuse_session("whom you trust")
     from claude_mem_lite.sync.team import run
 

@@ -1,6 +1,6 @@
 """Write to a terminal or a pipe with the standard library alone: width, one palette, cut and wrapped lines.
 
-For the commands that are used all day: rich and Typer take longer to load than these take to answer.
+For everyday commands: rich and Typer take longer to load than these commands take to answer.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# The whole palette: colour says good, careful and wrong; everything else is weight.
+# The whole palette: colours mark matches and what is good, careful or wrong; the rest is weight.
 PALETTE = {"bold": "1", "dim": "2", "match": "1;36", "good": "32", "careful": "33", "wrong": "31"}
 _MOST_COLUMNS = 120
 _STYLED = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def is_terminal() -> bool:
-    """Tell whether a person reads this: stdout is a terminal."""
+    """Tell whether stdout is a terminal."""
     return sys.stdout.isatty()
 
 
@@ -32,7 +32,7 @@ def say(line: str) -> None:
 
 
 def columns() -> int:
-    """Return how wide the lines are to be, at most 120."""
+    """Return the line width, 20 to 120: COLUMNS, else the terminal's, else 80."""
     chosen = os.environ.get("COLUMNS", "")
     found = int(chosen) if chosen.isdecimal() else 0
     if not found:
@@ -42,14 +42,14 @@ def columns() -> int:
 
 
 def style(text: str, name: str) -> str:
-    """Return text in a style of the palette; as it is in a pipe, and where NO_COLOR is set."""
+    """Return text in a style of the palette; unstyled in a pipe, with NO_COLOR or on a dumb terminal."""
     if not text or not is_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{PALETTE[name]}m{text}\x1b[0m"
 
 
 def highlight(text: str, words: Iterable[str]) -> str:
-    """Return text with the words, and what begins with them, in the style of matches."""
+    """Return text with the words, and longer words that begin with them, styled as matches."""
     wanted = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     if not wanted:
         return text
@@ -66,7 +66,7 @@ def width(text: str) -> int:
 
 
 def cut(text: str, most: int) -> str:
-    """Return text that takes at most so many columns, with an ellipsis where it was cut."""
+    """Return text cut to at most `most` columns; an ellipsis marks a cut."""
     if width(text) <= most:
         return text
     taken = text[: max(most - 1, 0)]
@@ -76,7 +76,7 @@ def cut(text: str, most: int) -> str:
 
 
 def wrapped(text: str, most: int) -> Iterator[str]:
-    """Yield the lines of a text that is broken at spaces, and within longer words."""
+    """Yield text in lines of at most `most` columns, broken at spaces and within longer words."""
     line = ""
     for word in text.split():
         while width(word) > most:
@@ -98,7 +98,7 @@ def wrapped(text: str, most: int) -> Iterator[str]:
 
 
 def pairs(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yield names with their values, each value in a style ("" for none).
+    """Yield the lines of a list of (name, value, style of the value or "").
 
     On a terminal values are aligned and wrapped; in a pipe each pair is a line with a tab.
     """
@@ -115,7 +115,7 @@ def pairs(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
 
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
-    """Return widths of columns whose sum is at most so much: the widest give way first."""
+    """Shrink column widths until their sum is at most `most`, the widest first, none below 1."""
     found = list(widths)
     while sum(found) > most and max(found, default=0) > 1:
         found[found.index(max(found))] -= 1

@@ -5,15 +5,15 @@ from collections import Counter
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.text import clean, count, join
 
-# An age is said in the largest unit of which there is one; what is older than two weeks has a date.
+# An age is given in the largest unit that fits; beyond two weeks the date is given instead.
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "m"))
 _DATED_FROM_S = 14 * 86_400
 _KIBI = 1_024
-ID_CHARS = 8  # of an id
+ID_CHARS = 8  # shown of an id
 
 
 def age(at: str, now: float) -> str:
-    """Return how long ago a time of the memory was, or its date."""
+    """Return how long ago a time was, or its date if that is over two weeks."""
     try:
         age_s = now - inbox.unix_time(at)
     except ValueError:
@@ -27,7 +27,7 @@ def age(at: str, now: float) -> str:
 
 
 def size(size_bytes: int) -> str:
-    """Return a number of bytes as people say it."""
+    """Return a number of bytes in B, KiB, MiB or GiB."""
     amount, unit = float(size_bytes), "B"
     for larger in ("KiB", "MiB", "GiB"):
         if amount < _KIBI:
@@ -37,7 +37,7 @@ def size(size_bytes: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return captured text as it may be printed: nobody vouches for what is in it."""
+    """Return captured text, which is untrusted, as one line that is safe to print."""
     return " ".join(clean(text).split())
 
 

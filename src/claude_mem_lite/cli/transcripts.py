@@ -38,10 +38,10 @@ def import_transcripts(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take in the sessions that a client has written down, from before the hooks were there.
+    """Import a client's past sessions from its transcripts.
 
-    Free and local: nobody asks Claude about them unless you do, by [bold]claude-mem compress[/bold]. Doing it
-    again adds what is new and nothing else; what is cut short goes on where it was.
+    Free and local: Claude is not asked unless you run [bold]claude-mem compress[/bold].
+    Importing again adds only what is new; an interrupted import continues.
     """
     _folder(client)
     if not dry_run:
@@ -63,7 +63,7 @@ def take_in(
     as_json: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Import a client's transcripts and print what came of it, unless `quiet`. Raises: ClaudeMemError."""
+    """Import a client's transcripts and print the result, unless `quiet`. Raises: ClaudeMemError."""
     open_memory(may_be_new=True)
     with locks.hold(_LOCK) as is_mine:
         if not is_mine:
@@ -72,7 +72,7 @@ def take_in(
 
 
 def to_take_in() -> Plan | None:
-    """Return what an import of Claude Code's transcripts would take in; None where there are none."""
+    """Return the plan for an import of Claude Code's transcripts; None if it has no folder of them."""
     from claude_mem_lite.importers import importing
     from claude_mem_lite.storage import models
 
@@ -150,7 +150,7 @@ def _take(client: ClientName, project: str, since: str, *, as_json: bool, quiet:
 
 
 def _reckon(client: ClientName, project: str, since: str, *, has_memory: bool, as_json: bool) -> None:
-    """Say what an import would come to; nothing is written."""
+    """Print what an import would bring and what Claude would cost, without writing anything."""
     from claude_mem_lite.claude import import_cost
     from claude_mem_lite.importers import importing
     from claude_mem_lite.importers import store as asked
@@ -240,12 +240,12 @@ def _show_left_out(found: Plan) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in seconds or minutes, in words."""
+    """Return a time in words: seconds below 100, else minutes."""
     return f"{max(1, round(seconds))} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"  # noqa: PLR2004
 
 
 def _claude_usd(run: Import) -> float:
-    """Return what `compress --pending` would cost for what an import has brought."""
+    """Return the estimated dollars of `compress --pending` for the imported sessions."""
     from claude_mem_lite.cli.run import estimate
     from claude_mem_lite.storage import rewrites
 

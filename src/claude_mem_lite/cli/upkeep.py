@@ -70,10 +70,10 @@ def prune(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take out what is worked off: raw events, entries of the event log, log files, broken spool files.
+    """Delete old processed data: raw events, event log entries, log files, broken spool files.
 
-    The consumer does so by itself every hour, as the table "retention" of config.toml says. What is
-    remembered, what was paid, and events that wait stay.
+    The consumer does so every hour, as the table "retention" of config.toml
+    says. The memory, records of cost, and waiting events stay.
     """
     from claude_mem_lite.forget import store
     from claude_mem_lite.storage import files
@@ -129,10 +129,11 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget for good: not a byte is left of it in the databases, the vectors, the logs and the spool.
+    """Delete for good: no byte is left in the databases, the vectors, the logs and the spool.
 
-    What was made of it alone goes, too; a session that keeps other observations is summarized anew from them.
-    Running services are stopped for the moment. What your own files say is read from them again.
+    What was derived only from deleted rows goes, too; a session that keeps
+    other observations gets a new summary. Running services are stopped
+    meanwhile. Your own files stay, and what they say is read again.
     """
     from claude_mem_lite.forget import marking
     from claude_mem_lite.forget import purge as forgetting
@@ -189,10 +190,10 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
 
 @app.command()
 def reindex(*, as_json: AsJson = False) -> None:
-    """Look over and make anew what is derived from what is remembered; say what was wrong.
+    """Rebuild search indexes from the stored memory, and report what was wrong.
 
-    Full text and indexes of both databases. Vectors that are not those of their rows are made anew by the
-    consumer, or at once by [bold]claude-mem reembed[/bold].
+    This covers the full text and the indexes of both databases. The consumer
+    recomputes wrong vectors; [bold]claude-mem reembed[/bold] does so at once.
     """
     from claude_mem_lite.upkeep import reindex as indexing
 
@@ -212,7 +213,7 @@ def reindex(*, as_json: AsJson = False) -> None:
 
 
 def _wrong(found: Found) -> list[str]:
-    """Return one line for each thing that was wrong, and could be mended."""
+    """Return one line for each problem that could be repaired."""
     if found.left:
         return []
     lines = [f"The full text of {table} was not that of its rows." for table in found.full_text]
@@ -227,7 +228,7 @@ def _wrong(found: Found) -> list[str]:
 
 
 def _finished(*, quiet: bool) -> list[str]:
-    """Finish what an earlier run has left; return what went wrong. Raises: ClaudeMemError."""
+    """Finish a purge that was cut short; return the problems. Raises: ClaudeMemError if it fails again."""
     from claude_mem_lite.forget import store
     from claude_mem_lite.services import supervise
 
@@ -242,7 +243,7 @@ def _finished(*, quiet: bool) -> list[str]:
 
 
 def told(found: Forgotten) -> str:
-    """Return what goes, in words; what stays and is told anew is said last."""
+    """Return in words what is forgotten, and last how many sessions get a new summary."""
     said = [count(getattr(found, name), noun) for name, noun in _FORGOTTEN.items() if getattr(found, name)]
     if found.retold:
         said.append(f"{count(found.retold, 'session')} told anew")
@@ -250,9 +251,9 @@ def told(found: Forgotten) -> str:
 
 
 def _paths(path: str) -> tuple[str, ...]:
-    """Return the absolute paths of a file: seen from this folder, or else from the top of its project.
+    """Return a file's absolute paths, seen from this folder or else from the top of its project.
 
-    A file in a work tree, or in a clone, is the project's own: all of its folders may have it.
+    A file in a work tree or a clone is the project's: each of the project's folders may have it.
     """
     from claude_mem_lite.forget import marking
 
@@ -267,7 +268,7 @@ def _paths(path: str) -> tuple[str, ...]:
 
 
 def _elsewhere(path: str) -> list[str]:
-    """Return where a file of a project lies in each of the project's folders."""
+    """Return the path of a project's file in each of the project's folders."""
     from claude_mem_lite.storage import projects
 
     tree = config.place(os.path.dirname(path))[1]
@@ -276,7 +277,7 @@ def _elsewhere(path: str) -> list[str]:
 
 
 def _print_sizes(before: dict[str, int], after: dict[str, int]) -> None:
-    """Print what takes how much room, and what took how much before where that was more or less."""
+    """Print the size of each part, and its size before if that has changed."""
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right")

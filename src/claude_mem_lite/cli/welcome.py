@@ -24,7 +24,7 @@ _NEWEST = (
 
 
 def show() -> None:
-    """Print a short screen: the memory in one line and what can be asked of it, or how to begin."""
+    """Print a short screen: the memory's size and newest row, or how to begin, and commands to try."""
     memory, hooks, services = _memory(), _has_hooks(), _answers()
     if memory is not None:
         count, sessions, title, at = memory
@@ -54,7 +54,7 @@ def _tell(command: str, why: str) -> None:
 
 
 def _memory() -> tuple[int, int, str, str] | None:
-    """Return how many observations and sessions there are, and the newest one's title and time."""
+    """Return the numbers of observations and sessions, and the newest observation's title and time."""
     if not os.path.exists(config.memory_path()):
         return None
     config.refuse_foreign_memory()

@@ -1,4 +1,4 @@
-"""Measure how well the memory does, on what is remembered or on the user's own files."""
+"""Measure how well the memory works, on its own rows or on the user's files."""
 
 import os
 

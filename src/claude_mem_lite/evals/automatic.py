@@ -1,7 +1,7 @@
-"""Small evaluations by themselves: every so many captures that Claude has written, a few of them are judged.
+"""Evaluate automatically: after every `evals.every` captures that Claude has written, judge a few of them.
 
-Off by default, within the daily budget, one observation a step. The state "evals" holds since when captures
-are counted and which observations are still to be judged; what was found stands in the event log.
+Off by default, within the daily budget, one observation per step. The state "evals" holds the time since
+which captures are counted, and the observations that are still to be judged; results go to the event log.
 """
 
 import random
@@ -17,12 +17,12 @@ from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import facts, queries
 
 STATE = "evals"
-# Among so many of the newest the few are drawn.
+# The sample is drawn from this many of the newest observations.
 _NEWEST = 200
 
 
 def step(settings: Settings, *, now: float) -> Step:
-    """Judge one observation, if one is due; a step of `claude.rewrite`, taken with the turn in hand."""
+    """Judge one observation if one is due; a step of `claude.rewrite`, whose caller holds the API lock."""
     if not settings.evals.every:
         return Step(None)
     state = facts.read(STATE) or _note(inbox.utc_text(now), [])
@@ -39,7 +39,7 @@ def step(settings: Settings, *, now: float) -> Step:
     try:
         found = next(compression.evaluate([row], Judge(caller, settings.evals.judge), {}))
     except StoppedError as stopped:
-        if stopped.step.failure in {"setup", "rejected"}:  # outages and used up budgets pass by themselves
+        if stopped.step.failure in {"setup", "rejected"}:  # outages and spent budgets pass by themselves
             _note(state["at"], [])
         return stopped.step
     name = eval_rows.JUDGED if found.score.info_preservation is not None else "eval.failed"
@@ -53,14 +53,14 @@ def step(settings: Settings, *, now: float) -> Step:
 
 
 def _drawn(settings: Settings, *, now: float) -> list[str]:
-    """Return some of the newest observations by Claude that are kept as they came and not judged yet."""
+    """Draw a sample of Claude's newest observations whose raw events are kept and that are not judged yet."""
     known = eval_rows.kept_events() - eval_rows.judged()
     found = [each for each in eval_rows.ids(by_claude=True) if each in known][-_NEWEST:]
     return random.Random(now).sample(found, min(settings.evals.samples, len(found)))  # noqa: S311
 
 
 def _note(at: str, left: list[str]) -> dict[str, Any]:
-    """Note since when captures count, and what is still to be judged."""
+    """Store and return the state: since when captures are counted, and the ids still to be judged."""
     state = {"at": at, "left": left}
     facts.write(STATE, state)
     return state

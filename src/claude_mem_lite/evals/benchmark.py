@@ -1,7 +1,7 @@
-"""Two writers on the same captures: an offline replay of raw events that are kept, paired, blind.
+"""Compare two writers on the same captures: a paired, blind replay of raw events that are kept.
 
-Each capture is told by both, asked about once, and both answers are judged by the same questions. Nothing of
-the memory changes; what is paid is in the ledger.
+Both writers describe each capture; the judge writes questions about it once and judges both by them. The
+memory does not change; the cost is in the ledger.
 """
 
 import time
@@ -21,18 +21,18 @@ from claude_mem_lite.evals.judge import Judge
 from claude_mem_lite.evals.samples import Sample, Words
 from claude_mem_lite.evals.scores import Score
 
-# What is compared, in this order.
+# The figures that are compared, in this order.
 COMPARED = ("quality", *scores.WEIGHTS, "compression_ratio", "latency_ms", "usd")
-# A question's tokens in a judgement, for estimates.
+# The input tokens that the questions add to a judgement, for estimates.
 _QUESTIONS_TOKENS = 125
 RESAMPLES = 10_000
-# With fewer pairs even a difference of one sign in all of them is no wonder: 2 x 0.5^5 is more than 5 %.
+# With five pairs even one sign in all of them is not significant: 2 x 0.5^5 is more than 5 %.
 MIN_PAIRS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What both writers scored on one capture."""
+    """The scores of both writers on one capture."""
 
     observation_id: str
     a: Score
@@ -41,7 +41,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a benchmark will cost: as expected, and at the worst."""
+    """What a benchmark will cost: requests, expected dollars, and dollars at most."""
 
     requests: int
     expected_usd: float
@@ -59,7 +59,7 @@ class Difference:
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is one: the interval does not span 0, and there are enough pairs."""
+        """Whether a difference is shown: the interval does not span 0, and there are enough pairs."""
         return self.pairs >= MIN_PAIRS and not self.low <= 0 <= self.high
 
     def as_json(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A writer's words, None where its answer was no observation; what they took."""
+    """A writer's text of a capture, as stored and as written (None: no observation), and time and cost."""
 
     words: Words | None
     as_written: Words | None
@@ -79,7 +79,7 @@ class _Told:
 
 
 def estimate(found: Sequence[Sample], models: tuple[str, str], judge_model: str, caller: Caller) -> Estimate:
-    """Return what it will cost to compare two writers on some captures."""
+    """Estimate the cost of comparing two writers on some captures."""
     count, expected, worst = 0, 0.0, 0.0
 
     def add(request: Request, model: str, output_tokens: int, more_input_tokens: int = 0) -> None:
@@ -101,9 +101,9 @@ def estimate(found: Sequence[Sample], models: tuple[str, str], judge_model: str,
 
 
 def run(found: Sequence[Sample], models: tuple[str, str], judge: Judge) -> Iterator[Pair | None]:
-    """Yield what both writers score on each capture, None where it could not be compared.
+    """Yield the scores of both writers on each capture, None if it could not be compared.
 
-    Raises: StoppedError when nobody can be asked any more.
+    Raises: StoppedError when no further request can be made.
     """
     for each in found:
         a, b = (_told(each, model, judge.caller) for model in models)
@@ -116,7 +116,7 @@ def run(found: Sequence[Sample], models: tuple[str, str], judge: Judge) -> Itera
 
 
 def report(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return the figures of both writers and by how much the first is more than the second."""
+    """Return the figures of both writers, and the paired differences: first minus second."""
     compared = {}
     for name in COMPARED:
         both = [(getattr(pair.a, name), getattr(pair.b, name)) for pair in pairs]
@@ -131,9 +131,9 @@ def report(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def difference(one: Sequence[float], other: Sequence[float]) -> Difference | None:
-    """Return by how much `one` is more than `other`, pair by pair, by bootstrap; None without pairs.
+    """Return the mean of `one` minus `other` with its paired bootstrap interval; None without pairs.
 
-    10,000 resamples from a fixed seed, percentiles: the same numbers give the same interval.
+    Percentiles of 10,000 resamples from a fixed seed: the same numbers give the same interval.
     """
     differences = np.asarray(one, dtype=float) - np.asarray(other, dtype=float)
     if not len(differences):
@@ -144,7 +144,7 @@ def difference(one: Sequence[float], other: Sequence[float]) -> Difference | Non
 
 
 def _told(each: Sample, model: str, caller: Caller) -> _Told | None:
-    """Return a capture in a writer's words; None where the API takes it from nobody."""
+    """Have a writer describe a capture; None if the API gives no answer."""
     if model == LOCAL:
         started = time.perf_counter()
         again = samples.sample(each.row)

@@ -1,7 +1,7 @@
-"""Requests of evaluations: by the same rules as all others, but that nobody else's work waits for theirs.
+"""Make the requests of evaluations: same rules as every request, but evaluation never delays other work.
 
-Each is in the ledger, within the daily budget, and closes the gate for everybody when the API is down. What
-is wrong with a judge's model or with one request closes nothing.
+Each request is in the ledger and within the daily budget, and an outage pauses the requests of all
+processes. A fault of the judge's model or of a single request pauses nothing.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ MAX_OUTAGES = 3
 
 @dataclasses.dataclass(slots=True)
 class Caller:
-    """Asks for one run, and keeps its accounts.
+    """The requests of one run, and its accounts.
 
-    `turn` holds the conversation with the API; `pause` waits an outage out (seconds, why) or returns False.
-    `turned_down` counts by reason what brought no answer, `usd` is what the run has cost.
+    `turn` holds the API lock during a request; `pause` waits out an outage (seconds, why) or returns False.
+    `turned_down` counts the requests without an answer by reason; `usd` is the cost of the run so far.
     """
 
     settings: Settings
@@ -37,7 +37,7 @@ class Caller:
     _rejected: int = 0
 
     def price_of(self, answer: Answer, model: str) -> float:
-        """Return what an answer has cost."""
+        """Return the dollars that an answer has cost."""
         return cost.dollars(self.under(model).price, **answer.tokens, is_batch=False)
 
     def under(self, model: str) -> Settings:
@@ -45,7 +45,7 @@ class Caller:
         return dataclasses.replace(self.settings, model=model)
 
     def ask(self, request: Request, *, model: str, session_id: str) -> Answer | None:
-        """Return the answer to a request, or None where Claude declines it or the API does not take it.
+        """Return the answer to a request, or None if Claude declines it or the API rejects it.
 
         Raises: StoppedError when the run cannot go on.
         """

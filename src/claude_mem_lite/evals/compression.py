@@ -1,7 +1,7 @@
-"""Measure how good the memory's observations are, by who wrote them.
+"""Measure the quality of the memory's observations, by who wrote them.
 
-What needs no judge is of every observation; whether it preserves what mattered only of those whose raw
-events are kept.
+Every observation gets the scores that need no judge; a judge scores only those whose raw events are kept,
+by whether they preserve what mattered.
 """
 
 from collections import Counter
@@ -32,14 +32,14 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What the words of a writer take on average: milliseconds of a call, dollars of a capture."""
+    """A writer's averages: milliseconds per call, dollars per capture."""
 
     latency_ms: int | None
     usd: float | None
 
 
 def efforts(*, since: str = "") -> dict[str, Effort]:
-    """Return what the ledger and the log tell of each writer."""
+    """Return the averages of each writer, from the ledger and the event log."""
     calls, captures, usd, spent_ms = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for entry in eval_rows.calls(since=since):
         model = str(entry.data["model"])
@@ -58,7 +58,7 @@ def efforts(*, since: str = "") -> dict[str, Effort]:
 def evaluate(
     rows: Iterable[Observation], judge: Judge | None, known: Mapping[str, Effort]
 ) -> Iterator[Evaluated]:
-    """Yield the score of each observation, judged where there is a judge.
+    """Yield the score of each observation, judged if there is a `judge`; `known` has the writers' averages.
 
     Raises: StoppedError when the judge cannot be asked any more.
     """
@@ -90,7 +90,7 @@ def evaluate(
 
 
 def by_writer(found: Sequence[Evaluated]) -> dict[str, Any]:
-    """Return the figures of each writer, and of all; quality is of what was judged where anything was."""
+    """Return the figures of each writer and of all; quality covers the judged ones only, if there are any."""
     writers = sorted({each.written_by for each in found})
     table = {writer: _figures([each for each in found if each.written_by == writer]) for writer in writers}
     return table | {"all": _figures(found)}

@@ -1,6 +1,6 @@
 """Have a stronger model judge: it asks about the raw events, then answers from an observation alone.
 
-An answer counts only with a quote that stands in the observation. The judge hears neither who wrote an
+An answer counts only with a quote that occurs in the observation. The judge is told neither who wrote an
 observation nor how long that took.
 """
 
@@ -15,12 +15,12 @@ from claude_mem_lite.evals import scores
 from claude_mem_lite.evals.calls import Caller
 from claude_mem_lite.text import clip
 
-# A useless answer is asked for once more.
+# An unusable answer is requested once more.
 MAX_TRIES = 2
-# What the answers come to, for estimates; and the most that is waited for.
+# Output tokens of the answers: typical ones, for estimates, and the limits that requests set.
 QUESTIONS_TOKENS, JUDGEMENT_TOKENS = 150, 300
 _MAX_QUESTIONS_TOKENS, _MAX_JUDGEMENT_TOKENS = 600, 1_200
-# Of an event what says nothing of the work.
+# Fields of an event that say nothing about the work.
 _ENVELOPE = frozenset({
     "session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id", "agent_id", "agent_type",
     "effort", "duration_ms",
@@ -31,7 +31,7 @@ _DEPTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge found in an observation."""
+    """What a judge found in an observation: answered questions, all questions, whether it gives a reason."""
 
     answered: int
     questions: int
@@ -39,13 +39,13 @@ class Verdict:
 
     @property
     def info_preservation(self) -> float:
-        """The share of the questions that it answers, 0 to 1; fewer than two questions tell nothing: 0."""
+        """The share of the questions that are answered, 0 to 1; 0 for fewer than two questions."""
         return self.answered / self.questions if self.questions >= scores.MIN_QUESTIONS else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Asks a model by a caller; None where it gives no usable answer in two tries."""
+    """A model that judges; its methods return None if it gives no usable answer in two tries."""
 
     caller: Caller
     model: str
@@ -56,7 +56,7 @@ class Judge:
         return found.questions[: scores.MAX_QUESTIONS] if found else None
 
     def judge(self, told: str, questions: Sequence[str], *, session_id: str) -> Verdict | None:
-        """Return what of the questions an observation answers, and whether it says why."""
+        """Return how many of the questions an observation answers, and whether it gives a reason."""
         found = self._ask(judgement(told, questions), prompts.WrittenJudgement, session_id)
         return None if found is None else verdict(found, told, len(questions))
 
@@ -73,7 +73,7 @@ class Judge:
 
 
 def raw_text(payloads: Iterable[Mapping[str, Any]]) -> str:
-    """Return what a judge reads of raw events: their fields line by line, at most 4,000 characters."""
+    """Return the text of raw events for a judge: a line per field, at most 4,000 characters."""
     lines = [
         line
         for payload in payloads
@@ -103,7 +103,7 @@ def judgement(told: str, questions: Sequence[str]) -> Request:
 
 
 def verdict(written: prompts.WrittenJudgement, told: str, questions: int) -> Verdict:
-    """Return what counts of a judgement: answers to questions that were asked, quoted as they stand."""
+    """Return what counts of a judgement: answers to existing questions, with quotes that occur in `told`."""
     answered = {
         reply.number
         for reply in written.replies
@@ -113,7 +113,7 @@ def verdict(written: prompts.WrittenJudgement, told: str, questions: int) -> Ver
 
 
 def _stands_in(quote: str | None, told: str) -> bool:
-    """Tell whether words stand in a text, but for case, white space and the marks around them."""
+    """Tell whether a quote occurs in a text, ignoring case, white space and punctuation around it."""
     wanted = _plain(quote or "").strip(" .…\"'`“”")
     return bool(wanted) and wanted in _plain(told)
 
@@ -123,7 +123,7 @@ def _plain(text: str) -> str:
 
 
 def _lines(name: str, value: Any, depth: int = 0) -> Iterable[str]:
-    """Yield a field of an event as lines that people read."""
+    """Yield a field of an event as lines "name: value", nested names joined by dots."""
     if isinstance(value, dict | list) and depth < _DEPTH:
         inner = value.items() if isinstance(value, dict) else enumerate(value)
         for key, each in inner:

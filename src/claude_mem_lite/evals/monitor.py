@@ -1,4 +1,4 @@
-"""Tell how the memory has fared in the last days: queue, failures, cost, compression, code map, learnings."""
+"""Report on the memory in the last days: queue, failures, cost, compression, code map, learnings."""
 
 import math
 from collections import Counter
@@ -13,17 +13,17 @@ from claude_mem_lite.storage import evals as eval_rows
 from claude_mem_lite.storage import learnings, ledger, queries
 
 DAY_S = 86_400.0
-# So many of the newest observations are measured.
+# At most this many of the newest observations are measured.
 _NEWEST = 2_000
-# An observed call that nothing has confirmed for so long.
+# An observed call is stale if nothing has confirmed it for this long.
 _STALE_DAYS = 30
 HOW = ("opened", "named", "touched")
 
 
 def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
-    """Return the figures of the last days; the use of context, code map and learnings by project.
+    """Return the figures of the last days; only use of context, code map and learnings are per project.
 
-    `project_dir` None stands for all projects. Percentiles are in seconds and None of nothing.
+    `project_dir` None stands for all projects. Percentiles are in seconds, None without values.
     """
     since = inbox.utc_text(now - days * DAY_S)
     costs = ledger.costs(by="day", since=since)
@@ -46,7 +46,7 @@ def report(project_dir: str | None, *, days: int, now: float) -> dict[str, Any]:
 
 
 def queue(*, since: str, now: float) -> dict[str, Any]:
-    """Return how many events are in which state, how old the waiting are, and how long the others waited."""
+    """Return the number of events in each state, the age of waiting ones, and how long finished ones took."""
     stats = queries.queue_stats()
     waiting = [now - inbox.unix_time(at) for at in eval_rows.waiting_since()]
     waited = [inbox.unix_time(end) - inbox.unix_time(came) for came, end in eval_rows.finished(since=since)]
@@ -59,7 +59,7 @@ def queue(*, since: str, now: float) -> dict[str, Any]:
 
 
 def errors(*, since: str) -> dict[str, dict[str, int]]:
-    """Return how much has failed, by the part and the kind of the failure."""
+    """Return the number of failures by part and kind, and the pauses of the API."""
     notes = eval_rows.failures(since=since)
     return {
         **{part: dict(Counter(map(_kind, found)).most_common()) for part, found in notes.items()},
@@ -68,7 +68,7 @@ def errors(*, since: str) -> dict[str, dict[str, int]]:
 
 
 def code_map(project_dir: str | None, *, now: float) -> dict[str, Any]:
-    """Return the sizes of the code map, and which share of the calls it has resolved, and of files read."""
+    """Return the sizes of the code map, and the shares of files read and of calls resolved and confirmed."""
     counts = eval_rows.code_map(project_dir, before=inbox.utc_text(now - _STALE_DAYS * DAY_S))
     return {
         **counts,
@@ -79,7 +79,7 @@ def code_map(project_dir: str | None, *, now: float) -> dict[str, Any]:
 
 
 def trend(*, since: str) -> list[dict[str, Any]]:
-    """Return what automatic evaluations found, day by day."""
+    """Return the results of automatic evaluations, a row per day."""
     days: dict[str, list[dict[str, Any]]] = {}
     for entry in eval_rows.judgements(since=since):
         days.setdefault(entry.created_at[:10], []).append(entry.data)
@@ -94,7 +94,7 @@ def trend(*, since: str) -> list[dict[str, Any]]:
 
 
 def _compression(*, since: str) -> dict[str, Any]:
-    """Return size and form of the newest observations by writer, and what the words took."""
+    """Return the size, form, time and cost of the newest observations, by writer."""
     rows, found = eval_rows.observations(since=since, limit=_NEWEST), dict[str, list[scores.Score]]()
     for each in compression.evaluate(rows, None, compression.efforts(since=since)):
         found.setdefault(each.written_by, []).append(each.score)
@@ -119,7 +119,7 @@ def _kind(note: str) -> str:
 
 
 def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
-    """Return the middle, the 95th percentile and the largest of some values, by the nearest rank."""
+    """Return the median, the 95th percentile and the maximum of some values, by the nearest rank."""
     ranked = sorted(values)
 
     def rank(share: float) -> float | None:
@@ -133,10 +133,10 @@ def _share(some: int, of: int) -> float | None:
 
 
 def _use_of_context(project_dir: str | None) -> dict[str, Any]:
-    """Return how many lines sessions were shown and used, by the way in which they were shown and in all.
+    """Return how many lines sessions were shown and used, by `via` (how they were shown) and in total.
 
-    `project_dir` None stands for all projects. A line counts once a session and way. `sessions` are those
-    that were shown something and have been summarized since; of the others nobody knows yet.
+    `project_dir` None stands for all projects. A line counts once per session and way. `sessions` counts
+    those that were shown something and have been summarized since; for others the use is not known yet.
     """
     rows: dict[str, Counter[str]] = {}
     measured = context_rows.measured_sessions(project_dir)

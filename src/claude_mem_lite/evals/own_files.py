@@ -1,4 +1,4 @@
-"""Read the files of the user's own evaluations, and say where they are wrong."""
+"""Read the files of the user's own evaluations; errors name the file and line that is wrong."""
 
 import contextlib
 import json
@@ -10,9 +10,9 @@ from claude_mem_lite.errors import ClaudeMemError
 
 
 def lines_of(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield where each object of a file of JSON lines stands ("FILE line 3"), and the object.
+    """Yield the place of each object of a JSON Lines file ("FILE line 3"), and the object.
 
-    Raises: ClaudeMemError when the file cannot be read or a line is none.
+    Raises: ClaudeMemError when the file cannot be read or a line is no JSON object.
     """
     with _opened(path, ": a line is no JSON object") as file:
         for number, line in enumerate(file, 1):
@@ -28,7 +28,7 @@ def read(path: str) -> Any:
 
 @contextlib.contextmanager
 def _opened(path: str, wrong: str) -> Iterator[TextIO]:
-    """Open a file, and say what is wrong with it where it cannot be read."""
+    """Open a file; raise ClaudeMemError for what goes wrong in reading or parsing it."""
     try:
         with open(path, encoding="utf-8") as file:
             yield file
@@ -39,7 +39,7 @@ def _opened(path: str, wrong: str) -> Iterator[TextIO]:
 
 
 def strings(where: str, value: Any) -> list[str]:
-    """Return a list of texts, one text as a list of it. Raises: ClaudeMemError when it is neither."""
+    """Return a list of texts; a single text becomes a list. Raises: ClaudeMemError for anything else."""
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list) or not all(isinstance(each, str) and each for each in found):
         raise ClaudeMemError(f"{where}: {value!r} is no text and no list of texts")

@@ -1,19 +1,19 @@
--- Queries for monitoring the memory, to be read and changed:
+-- Queries for monitoring the memory, as a start for your own:
 --
 --     sqlite3 -readonly ~/.claude-mem/claude-mem.db < queries.sql
 --
--- `claude-mem eval sql` prints this file. Times are UTC texts, so that their order is that of time. The queue is
--- a file of its own: sqlite3 -readonly ~/.claude-mem/queue.db "SELECT status, count(*), min(created_at) FROM
+-- `claude-mem eval sql` prints this file. Times are UTC texts that sort by time. The queue is in a separate
+-- file: sqlite3 -readonly ~/.claude-mem/queue.db "SELECT status, count(*), min(created_at) FROM
 -- pending_queue GROUP BY status"
 
--- Observations a day, by who wrote them, and the characters of the raw events for each token kept.
+-- Observations per day and writer, and the characters of raw events per token kept.
 SELECT substr(created_at, 1, 10) AS day, written_by, count(*) AS observations,
        round(avg(tokens_raw * 3.5 / max(tokens_compressed, 1)), 1) AS chars_a_token
 FROM observations
 WHERE tier <> '' AND created_at >= strftime('%Y-%m-%d', 'now', '-30 days')
 GROUP BY day, written_by ORDER BY day DESC, written_by;
 
--- What the memory keeps of each tool's output: the least compressed first.
+-- Tokens kept of each tool's output, the least compressed first.
 SELECT tool_name, count(*) AS observations, sum(tokens_raw) AS tokens_raw, sum(tokens_compressed) AS tokens_kept,
        round(sum(tokens_raw) * 1.0 / max(sum(tokens_compressed), 1), 1) AS times_smaller
 FROM observations
@@ -27,7 +27,7 @@ WHERE tier <> '' AND created_at >= strftime('%Y-%m-%d', 'now', '-30 days')
   AND (length(trim(title)) - length(replace(trim(title), ' ', '')) NOT BETWEEN 2 AND 14 OR title LIKE '%.')
 ORDER BY pk DESC LIMIT 50;
 
--- The ledger: calls, tokens and dollars a day, by model and purpose.
+-- The ledger: calls, tokens and dollars per day, model and purpose.
 SELECT substr(created_at, 1, 10) AS day, json_extract(data, '$.model') AS model,
        json_extract(data, '$.purpose') AS purpose, count(*) AS calls, sum(tokens_in) AS tokens_in,
        sum(tokens_out) AS tokens_out, round(sum(json_extract(data, '$.usd')), 4) AS usd,
@@ -36,14 +36,14 @@ FROM event_log
 WHERE event_type = 'claude.call' AND created_at >= strftime('%Y-%m-%d', 'now', '-30 days')
 GROUP BY day, model, purpose ORDER BY day DESC, usd DESC;
 
--- Dollars for each capture that Claude has told.
+-- Dollars per capture that Claude has rewritten, by model.
 SELECT json_extract(data, '$.model') AS model, sum(json_extract(data, '$.captures')) AS captures,
        round(sum(json_extract(data, '$.usd')) / max(sum(json_extract(data, '$.captures')), 1), 6) AS usd_each
 FROM event_log
 WHERE event_type = 'claude.call' AND json_extract(data, '$.purpose') = 'observations'
 GROUP BY model;
 
--- What the automatic evaluations found, week by week ([evals] every).
+-- Results of automatic evaluations per week ([evals] every).
 SELECT strftime('%Y-%W', created_at) AS week, json_extract(data, '$.written_by') AS written_by, count(*) AS judged,
        round(avg(json_extract(data, '$.quality')), 3) AS quality,
        round(avg(json_extract(data, '$.info_preservation')), 3) AS info_preservation,
@@ -51,33 +51,33 @@ SELECT strftime('%Y-%W', created_at) AS week, json_extract(data, '$.written_by')
 FROM event_log WHERE event_type = 'eval.compression'
 GROUP BY week, written_by ORDER BY week DESC;
 
--- How long the local distiller takes, in milliseconds, by tool.
+-- Milliseconds that the rules take to distill an event, by tool.
 SELECT json_extract(data, '$.tool_name') AS tool, count(*) AS events, round(avg(duration_ms), 1) AS mean_ms,
        max(duration_ms) AS max_ms
 FROM event_log
 WHERE event_type = 'compress.done' AND created_at >= strftime('%Y-%m-%d', 'now', '-30 days')
 GROUP BY tool ORDER BY mean_ms DESC;
 
--- What Claude would not write about, and why; what waits for its words.
+-- State of Claude's rewriting: observations that wait or were turned down, and why.
 SELECT upgrade, upgrade_note, count(*) AS observations
 FROM observations WHERE upgrade <> ''
 GROUP BY upgrade, upgrade_note ORDER BY observations DESC;
 
--- When the API was left alone, and why.
+-- Pauses of the API per day, and why.
 SELECT substr(created_at, 1, 10) AS day, json_extract(data, '$.kind') AS kind, count(*) AS pauses,
        sum(json_extract(data, '$.pause_s')) AS seconds
 FROM event_log
 WHERE event_type = 'claude.paused' AND created_at >= strftime('%Y-%m-%d', 'now', '-30 days')
 GROUP BY day, kind ORDER BY day DESC;
 
--- What sessions were shown, by the way in which they were.
+-- What sessions were shown, by the way in which it was shown.
 SELECT json_extract(data, '$.via') AS via, count(*) AS blocks, sum(json_extract(data, '$.tokens')) AS tokens,
        sum(json_array_length(data, '$.ids')) AS lines
 FROM event_log
 WHERE event_type = 'context.shown' AND created_at >= strftime('%Y-%m-%d', 'now', '-30 days')
 GROUP BY via;
 
--- The code map of each project: files, those that could not be read, calls, those that are resolved.
+-- The code map of each project: files, unreadable files, calls, resolved and confirmed calls.
 SELECT project_dir, count(*) AS files, sum(error <> '') AS failed, sum(lines) AS lines
 FROM source_files GROUP BY project_dir ORDER BY files DESC;
 
@@ -85,7 +85,7 @@ SELECT project_dir, count(*) AS calls, round(avg(resolution <> 'unresolved'), 3)
        round(avg(times_confirmed > 0), 3) AS confirmed_share, round(avg(confidence), 3) AS confidence
 FROM call_graph GROUP BY project_dir ORDER BY calls DESC;
 
--- Learnings: how many are told, wait, were superseded or have gone stale; and what has happened to them.
+-- Learnings: how many are active, quarantined, superseded or stale, and what has happened to them.
 SELECT project_dir, category, sum(is_active AND superseded_by IS NULL) AS active,
        sum(NOT is_active AND quarantine <> '[]') AS quarantined, sum(superseded_by IS NOT NULL) AS superseded,
        sum(stale <> '') AS stale, round(avg(confidence), 2) AS confidence
@@ -96,6 +96,6 @@ FROM event_log
 WHERE event_type LIKE 'learning.%' AND created_at >= strftime('%Y-%m-%d', 'now', '-30 days')
 GROUP BY day, event_type ORDER BY day DESC, times DESC;
 
--- Sessions that have no summary yet although something was observed in them.
+-- Sessions with observations but without a summary.
 SELECT id, project_dir, status, last_event_at, observation_count
 FROM sessions WHERE summary IS NULL AND observation_count > 0 ORDER BY last_event_at DESC LIMIT 20;

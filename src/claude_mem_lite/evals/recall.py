@@ -1,12 +1,12 @@
 """Play a recorded history into a memory, then count the questions that it answers.
 
-    DIR/*.jsonl          the hook events of Claude Code, a line each, as they came; the files in the order of
+    DIR/*.jsonl          the hook events of Claude Code, one per line, as they came; the files in the order of
                          their names. A line may also be {"event": …, "env": {"CLAUDE_PROJECT_DIR": …}}
     DIR/questions.json   [{"question": …, "answer_contains": [text, …], "must_not_contain": [text, …]}, …]
                          or such lists under names in an object
 
-A question is answered when every text of `answer_contains` stands in what is told on it; one of
-`must_not_contain` makes it a false answer. Case does not matter.
+A question counts as answered if recall, or one of the first five hits of search, has every text of
+`answer_contains`; a text of `must_not_contain` makes the answer false. Case does not matter.
 """
 
 import json
@@ -38,7 +38,7 @@ _ENDS = frozenset({"PreCompact", "SessionEnd"})
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, what its answer says, and what nothing may say."""
+    """A question, the texts that its answer contains, and those that no answer may contain."""
 
     text: str
     answer_contains: tuple[str, ...]
@@ -46,10 +46,10 @@ class Question:
 
 
 def evaluate(folder: str, advance: Callable[[str, int, int], object] = lambda *_: None) -> dict[str, Any]:
-    """Play a history into a temporary memory, ask the questions of it, and return what was answered.
+    """Play a history into a temporary memory, ask it the questions, and return the figures.
 
-    `advance` hears of what is done, how far, and of how much. Raises: ClaudeMemError when the files cannot be
-    used.
+    `advance` is called with the name of the step, how much is done, and of how much (0: not known). Raises:
+    ClaudeMemError when the files cannot be used.
     """
     asked = questions(os.path.join(folder, _QUESTIONS))
     played = list(events(folder))
@@ -77,7 +77,7 @@ def evaluate(folder: str, advance: Callable[[str, int, int], object] = lambda *_
 
 
 def events(folder: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the events of a folder that a hook of ours takes, in order, each with its project."""
+    """Yield the events of a folder that our hooks would take, in order, each with its project."""
     known = install.hook_events()
     try:
         names = sorted(os.listdir(folder))
@@ -111,7 +111,7 @@ def questions(path: str) -> list[Question]:
     for row in rows:
         text = row.get("question") or row.get("q")
         if not isinstance(text, str):
-            continue  # of a file that holds other facts, too
+            continue  # the file may hold other facts, too
         wanted, forbidden = (
             tuple(strings(f"{path}: {text!r}", row.get(name) or []))
             for name in ("answer_contains", "must_not_contain")
@@ -127,7 +127,7 @@ def questions(path: str) -> list[Question]:
 
 
 def distilled(advance: Callable[[str, int, int], object] = lambda *_: None) -> int:
-    """Do what the consumer does with the events; return of how many sessions they are."""
+    """Process the queued events as the consumer does; return the number of their sessions."""
     ids, sessions = queries.unfinished_events(), dict[str, None]()
     for number, event_id in enumerate(ids, 1):
         event = queries.waiting_event(event_id)
@@ -150,7 +150,7 @@ def _end(session_id: str) -> None:
 
 
 def _ask(by: Searcher, question: Question, projects: Sequence[str]) -> dict[str, Any]:
-    """Ask in every project of the history: recall as with a prompt, search for the first five."""
+    """Ask a question in every project of the history: recall as for a prompt, and search for five hits."""
     recalled, found = [], []
     for project_dir in projects:
         recalled.append(blocks.for_prompt(by, project_dir, question.text, session_id="evaluation").text)

@@ -1,7 +1,7 @@
-"""Replay a folder of transcripts, oldest first: what memory would have told each session.
+"""Replay a folder of transcripts, oldest first, to measure what memory would have told each session.
 
-The block at a session's start and the one with its first prompt are made of what came before it; then its
-transcript is taken in as an import does. All of it happens in a temporary memory, in words alone.
+A session's start block and the block for its first prompt are built from earlier sessions; then its
+transcript is imported. All of it happens in a temporary memory, by full text alone.
 """
 
 import os
@@ -27,25 +27,25 @@ from claude_mem_lite.text import relative
 
 MEMORY, START = "memory", "start"
 BASELINES = ("most_edited", "last_edited", "prompt")
-# The files that a block names first count: nobody looks at more.
+# Only the first files that a block names count: nobody looks at more.
 MOST_FILES = 10
 LEAST_SESSIONS = 3
-# A shorter prompt says little of what a session is about.
+# A shorter prompt says little about a session.
 _PROMPT_CHARS = 25
-# A shorter file name without its folder may be any word.
+# A shorter file name without its folder may be an ordinary word.
 _NAME_CHARS = 6
 
 
 @dataclass(slots=True)
 class _Past:
-    """What a project's sessions did so far: files they edited or read, how often edited, in which order."""
+    """A project's sessions so far: files edited or read, edits per file, and files by their last edit."""
 
     known: set[str] = field(default_factory=set)
     edits: Counter[str] = field(default_factory=Counter)
     last: dict[str, None] = field(default_factory=dict)
 
     def add(self, used: Iterable[tuple[str, str]]) -> None:
-        """Note which tools a session used on which files."""
+        """Add the (tool, file) pairs that a session used."""
         for tool_name, path in used:
             self.known.add(path)
             if tool_name in EDITORS:
@@ -76,8 +76,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Replay sessions, measure the `last` ones (None: all), and return the figures.
 
-    `advance` hears of each session that is done. A share is that of the files that a session edited, of those
-    that an earlier one had edited or read, among the first ten that are named; the figures are means.
+    `advance` is called with each finished session. A session's share is, of its edited files that an earlier
+    session had edited or read, the part among the first ten that are named; the figures are means.
     """
     first = 0 if last is None else max(0, len(found.sessions) - last)
     past: defaultdict[str, _Past] = defaultdict(_Past)
@@ -115,9 +115,9 @@ def evaluate(
 
 
 def files_named(text: str, known: Collection[str]) -> list[str]:
-    """Return the known files that a text names, in the order in which it does.
+    """Return the known files that a text names, in the order of their first mention.
 
-    By their path, by the last folder and the name, or by a name that is long enough, if that means no other.
+    By path or, if no other known file matches, by last folder and name, or by a name that is long enough.
     """
     endings = Counter(ending for path in known for ending in _endings(path))
     at: dict[str, int] = {}
@@ -132,7 +132,7 @@ def files_named(text: str, known: Collection[str]) -> list[str]:
 
 
 def _offers(session: Session, past: _Past) -> tuple[dict[str, list[str]], int]:
-    """Return the files that each way names before a session begins, and the tokens of its start block."""
+    """Return the files that each method names before a session, and the tokens of its start block."""
     began, prompt = inbox.unix_time(session.began_at), _first_prompt(session)
     start = builder.build(session.project_dir, session_id=session.id, now=began, branch=session.branch)
     shown = Shown(
@@ -155,7 +155,7 @@ def _offers(session: Session, past: _Past) -> tuple[dict[str, list[str]], int]:
 
 
 def _first_prompt(session: Session) -> str:
-    """Return the first prompt that says something, "" for none."""
+    """Return the first prompt that is long enough to say something, "" for none."""
     for event in Telling(session, Counter(), time.time()).events(after={}):
         prompt = event.payload.get("prompt")
         if event.payload["hook_event_name"] == "UserPromptSubmit" and len(str(prompt)) > _PROMPT_CHARS:
@@ -164,7 +164,7 @@ def _first_prompt(session: Session) -> str:
 
 
 def _used(session: Session) -> Iterable[tuple[str, str]]:
-    """Yield which tool a session used on which file of its project, in order."""
+    """Yield (tool, file) for each edit and read of a file in the session's project, in order."""
     for tool_name, path in store.files_used(session.id):
         inside = relative(path, session.work_tree or session.project_dir)
         if (tool_name in EDITORS or tool_name == "Read") and not inside.startswith(("/", "..")):
@@ -176,7 +176,7 @@ def _endings(path: str) -> set[str]:
 
 
 def _place(text: str, name: str, *, within_path: bool) -> int:
-    """Return where a text has a name that is no part of a longer one, -1 if nowhere."""
+    """Return where a text has a name on its own, or with `within_path` at the end of a path; else -1."""
     at = text.find(name)
     while at >= 0:
         before, after = text[at - 1 : at] if at else "", text[at + len(name) : at + len(name) + 1]

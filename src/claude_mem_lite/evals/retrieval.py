@@ -1,9 +1,9 @@
-"""Measure how well search finds: rows, questions with their answers, and the field's figures.
+"""Measure search quality on rows and questions with known answers: nDCG, recall and MRR.
 
     DIR/corpus.jsonl   {"_id": …, "title": …, "text": …}              also project, files, detail, ts (Unix s)
     DIR/queries.jsonl  {"_id": …, "text": …, "relevant": [_id, …]}    or {_id: grade, …}; also project
 
-A row is right or not: a grade above 0 makes it right. Search is within the project of the query.
+Relevance is binary: a grade above 0 makes a row relevant. Search is within the project of the query.
 """
 
 import os
@@ -29,12 +29,12 @@ METRICS = ("nDCG@10", "R@5", "R@10", "MRR@10")
 DEPTH = 10
 FULL_TEXT = "full text"
 _WARM_UP = 20
-_PROJECT = "/evaluation"  # of rows without one
+_PROJECT = "/evaluation"  # of rows that name none
 
 
 @dataclass
 class Result:
-    """What a system scored: metrics (queries, 4), milliseconds a search."""
+    """The results of a system: metrics (queries, 4), milliseconds per search."""
 
     metrics: np.ndarray
     times_ms: list[float]
@@ -49,7 +49,7 @@ class Result:
 def evaluate(folder: str, advance: Callable[[int], object] = lambda _done: None) -> dict[str, Any]:
     """Return the figures of search by full text alone and with the user's model, in a temporary memory.
 
-    `advance` hears of how many rows were embedded. Raises: ClaudeMemError when the files cannot be used.
+    `advance` is called with the number of rows embedded. Raises: ClaudeMemError when the files are unusable.
     """
     rows, asked = corpus(folder), queries(folder)
     known = {row["id"] for row in rows}
@@ -119,7 +119,7 @@ def queries(folder: str) -> list[Row]:
 
 
 def ours(searcher: Searcher) -> Search:
-    """Return the search of the product within a project, in this process."""
+    """Return our own search within a project, run in this process."""
 
     def search(text: str, project: str) -> list[str]:
         scope = Scope(project_dir=project)
@@ -130,7 +130,7 @@ def ours(searcher: Searcher) -> Search:
 
 
 def run(search: Search, asked: Sequence[Row]) -> Result:
-    """Ask some questions to warm up and all of them to measure."""
+    """Ask the first questions to warm up, then measure all of them."""
     for query in asked[:_WARM_UP]:
         search(query["text"], query["project"])
     scores, times = [], []
@@ -143,7 +143,7 @@ def run(search: Search, asked: Sequence[Row]) -> Result:
 
 
 def score(ranked: list[str], relevant: list[str]) -> tuple[float, ...]:
-    """Return the metrics of one answer."""
+    """Return the metrics of one ranking, in the order of METRICS."""
     right = set(relevant)
     hits = [row_id in right for row_id in ranked[:DEPTH]]
     gain = sum(1 / log2(place + 2) for place, hit in enumerate(hits) if hit)

@@ -1,4 +1,4 @@
-"""Choose captures to evaluate, with their words as kept, by rules, and by a model."""
+"""Choose captures to evaluate, with their text as stored, as written by rules, and by a model."""
 
 import random
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from claude_mem_lite.text import estimate_tokens
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """An observation in somebody's words."""
+    """The text of an observation, by any writer."""
 
     title: str
     summary: str
@@ -27,22 +27,22 @@ class Words:
 
     @property
     def text(self) -> str:
-        """What a later session can read of it."""
+        """The text that a later session can read."""
         return "\n".join((self.title, self.summary, self.detail or ""))
 
     @property
     def structural_validity(self) -> float:
-        """1 when title and summary say something, else 0."""
+        """1 if neither title nor summary is empty, else 0."""
         return float(bool(self.title.strip() and self.summary.strip()))
 
     def compression_ratio(self, raw_chars: int) -> float | None:
-        """Return the characters of the raw events for each token of these words; None of nothing."""
+        """Return characters of raw events per token of this text; None without raw events."""
         return raw_chars / estimate_tokens(self.text) if raw_chars else None
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A capture that is still there as it came: its observation, its raw events, and the local words."""
+    """A capture whose raw events are kept: its observation, those events, and the text that rules write."""
 
     row: Observation
     raw: str
@@ -51,12 +51,12 @@ class Sample:
 
 
 def raw_of(row: Observation) -> str:
-    """Return what a judge reads of an observation's raw events, "" where they are no longer kept."""
+    """Return an observation's raw events as text for a judge, "" if they are no longer kept."""
     return judge.raw_text(capture_of(event).payload for event in requests.events_of(row))
 
 
 def sample(row: Observation) -> Sample | None:
-    """Return an observation with its raw events, or None where they are no longer kept."""
+    """Return an observation with its raw events; None if they are not kept or the rules skip them."""
     events = requests.events_of(row)
     if not events:
         return None
@@ -82,7 +82,7 @@ def kept_newest(limit: int, *, since: str = "") -> list[Observation]:
 
 
 def replayable(tiers: Collection[str], *, count: int, since: str = "") -> list[Sample]:
-    """Return a random sample of the captures whose raw events are kept, each time the same one.
+    """Return a random sample of captures whose raw events are kept; the same one each time.
 
     Raises: ClaudeMemError when there are none.
     """
@@ -110,7 +110,7 @@ def no_raw() -> str:
 
 
 def by_claude(told: str, of: Sample) -> tuple[Words, Words] | None:
-    """Return the words in an answer as the model wrote them and as they are kept; None for no observation."""
+    """Return the observation in an answer as the model wrote it and as stored; None if it is not just one."""
     found = prompts.parse_observations(told)
     if len(found) != 1:
         return None

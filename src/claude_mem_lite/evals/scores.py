@@ -1,6 +1,6 @@
-"""Score an observation by its words, its size and what a judge found. Pure.
+"""Score an observation by its text, its size and what a judge found. Pure.
 
-Source: unified PRD 13; where it names no number (how a title's three demands count), they count the same.
+Source: unified PRD 13 for the weights; the three demands on a title count equally.
 """
 
 import re
@@ -20,7 +20,7 @@ TITLE_WORDS = range(3, 16)
 MIN_QUESTIONS, MAX_QUESTIONS = 2, 5
 RAW_CHARS = 4_000
 
-# What says nothing at the head of a line, and words for the call in place of what came of it.
+# First words of a title that say nothing, or that name the call instead of its result.
 _WEAK_STARTS = frozenset({
     "a", "an", "the", "this", "that", "these", "those", "it", "its", "there", "here", "i", "we", "he", "she",
     "they", "you", "some", "various", "assistant", "claude", "user", "tool", "command", "used", "using",
@@ -30,9 +30,9 @@ _WEAK_STARTS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What was measured of one observation, each 0 to 1 but for the last three; None where it was not.
+    """The scores of one observation: 0 to 1, except the last three; None if not measured.
 
-    `compression_ratio` is characters of the raw events for each token kept, `usd` what the words have cost.
+    `compression_ratio` is characters of raw events per token kept, `usd` what writing it has cost.
     """
 
     structural_validity: float
@@ -45,7 +45,7 @@ class Score:
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """The dimensions that `quality` is made of."""
+        """The dimensions that `quality` covers."""
         return tuple(name for name in WEIGHTS if getattr(self, name) is not None)
 
     @property
@@ -64,7 +64,7 @@ class Score:
 
 
 def title_quality(title: str) -> float:
-    """Return which share of three a title has: 3 to 15 words, no full stop at its end, no weak start."""
+    """Return the share of three demands that a title meets: 3 to 15 words, no final stop, no weak start."""
     words = title.split()
     start = re.sub(r"\W+$", "", words[0]).lower() if words else ""
     demands = (
@@ -76,9 +76,9 @@ def title_quality(title: str) -> float:
 
 
 def summary(found: Sequence[Score]) -> dict[str, Any]:
-    """Return the means of some scores, of size and latency the medians; None for what was not measured.
+    """Return the means of some scores, but the medians of size and latency; None if not measured.
 
-    `cost_adjusted_quality` is the mean quality for each dollar that one observation costs.
+    `cost_adjusted_quality` is the mean quality divided by the mean dollars of an observation.
     """
     qualities = [score.quality for score in found]
     figures = {name: _middle(fmean, found, name) for name in (*WEIGHTS, "usd")}

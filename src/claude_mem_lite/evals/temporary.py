@@ -1,4 +1,4 @@
-"""Open an empty memory for an evaluation, with the user's embedding model, and remove it after."""
+"""Open an empty memory for an evaluation, with the user's embedding model, and remove it afterwards."""
 
 import contextlib
 import json
@@ -21,9 +21,9 @@ _TEXTS_AT_ONCE = 64
 
 @contextlib.contextmanager
 def temporary_memory(*, model: str = "") -> Iterator[str]:
-    """Point this process at a memory of its own, and remove it at the end; the user's is not touched.
+    """Switch this process to a temporary memory, and remove it at the end; the user's is not touched.
 
-    Search uses `model`, or without one what the user's search uses, from where it lies.
+    Search uses `model`, or by default the model of the user's search, from where it is stored.
     """
     fetched, chosen = config.models_dir(), settings.load()
     before = os.environ.get("CLAUDE_MEM_HOME")
@@ -47,10 +47,10 @@ def temporary_memory(*, model: str = "") -> Iterator[str]:
 
 
 def searcher(advance: Callable[[int], object] = lambda _done: None) -> tuple[Searcher, str, str]:
-    """Embed all that is remembered; return what searches it, its model's name, and why it has none.
+    """Embed the whole memory; return a searcher for it, the model's name, and why there is no model.
 
-    Where the model cannot be used, the searcher goes by full text, and the name is "". `advance` hears of how
-    many texts were embedded.
+    If the model cannot be used, the searcher goes by full text and the name is "". `advance` is called with
+    how many texts were embedded.
     """
     chosen = settings.load()
     try:

@@ -1,7 +1,7 @@
 """launchd agents and systemd user units that run the same two programs as supervisord, always on.
 
-They are text here, put in place or taken away, and handed to launchctl or systemctl; one pair a data
-directory, told apart by a hash of its path in their names.
+Their files are generated, installed and removed here, and loaded by launchctl or systemctl. Each data
+directory has its own pair; a hash of its path is in their names.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ _ANSWER_S = 30
 
 
 def native() -> Supervisor:
-    """Return what this system has."""
+    """Return the service manager of this system."""
     return "launchd" if sys.platform == "darwin" else "systemd"
 
 
 def installed() -> Supervisor | None:
-    """Return by what the services of this data directory are run, None for supervisord."""
+    """Return what runs the services of this data directory, None for supervisord."""
     kinds = (kind for kind in KINDS if os.path.isdir(_folder(kind)))
     return next((kind for kind in kinds if all(map(os.path.exists, paths(kind)))), None)
 
@@ -40,7 +40,7 @@ def paths(kind: Supervisor) -> list[str]:
 
 
 def file_name(kind: Supervisor, program: Program) -> str:
-    """Return what a program's file is called."""
+    """Return the name of a program's file."""
     return f"{_label(program)}.plist" if kind == "launchd" else f"{_label(program)}.service"
 
 
@@ -50,9 +50,9 @@ def text(kind: Supervisor, program: Program) -> bytes:
 
 
 def install(kind: Supervisor) -> list[str]:
-    """Write the files of a kind and have them started; return their paths.
+    """Write the files of a kind and start the services; return the paths.
 
-    Raises: ClaudeMemError: this system has no such thing, or it did not take them.
+    Raises: ClaudeMemError: launchctl or systemctl is missing, or did not accept them.
     """
     import shutil
 
@@ -68,13 +68,13 @@ def install(kind: Supervisor) -> list[str]:
     try:
         start(kind)
     except ClaudeMemError:
-        _remove(kind)  # nobody is to find half of it
+        _remove(kind)  # leave no partial installation
         raise
     return written
 
 
 def uninstall(kind: Supervisor) -> list[str]:
-    """Have the services of a kind stopped and their files taken away; return which there were."""
+    """Stop the services of a kind and remove their files; return the paths of those."""
     there = [path for path in paths(kind) if os.path.exists(path)]
     for command in _commands(kind, _STOP, there):
         with contextlib.suppress(ClaudeMemError):
@@ -84,7 +84,7 @@ def uninstall(kind: Supervisor) -> list[str]:
 
 
 def start(kind: Supervisor) -> None:
-    """Start what is installed, unless it runs. Raises: ClaudeMemError."""
+    """Start the installed services, unless they run. Raises: ClaudeMemError."""
     for command in _loading(kind, paths(kind)):
         with contextlib.suppress(ClaudeMemError):
             _call(command)
@@ -93,7 +93,7 @@ def start(kind: Supervisor) -> None:
 
 
 def stop(kind: Supervisor) -> None:
-    """Stop what is installed until the next start. Raises: ClaudeMemError."""
+    """Stop the installed services until the next start. Raises: ClaudeMemError."""
     for command in _commands(kind, _STOP, paths(kind)):
         _call(command)
 
@@ -143,7 +143,7 @@ WantedBy=default.target
 
 
 def _loading(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
-    """Yield what has files read; launchd refuses what it has read already."""
+    """Yield the commands that load the files; launchd refuses those that it has loaded already."""
     if kind == "launchd":
         for path in files:
             yield ["launchctl", "bootstrap", f"gui/{os.getuid()}", path]
@@ -152,7 +152,7 @@ def _loading(kind: Supervisor, files: list[str]) -> Iterator[list[str]]:
 
 
 def _commands(kind: Supervisor, verbs: dict[Supervisor, str], files: list[str]) -> Iterator[list[str]]:
-    """Yield what starts or stops the services of some files."""
+    """Yield the commands that start or stop the services of the files."""
     if kind == "launchd":
         for path in files:
             label = os.path.basename(path).removesuffix(".plist")
@@ -194,7 +194,7 @@ def _label(program: Program) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return one word of a unit's line. Source: systemd.syntax(7), systemd.service(5)."""
+    """Quote one word of a line in a unit file. Source: systemd.syntax(7), systemd.service(5)."""
     escaped = _escaped(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

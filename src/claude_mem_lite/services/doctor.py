@@ -1,6 +1,6 @@
-"""Check an installation: each check says what it found and what cures it; some cure it.
+"""Check an installation: each finding tells what is wrong and its cure; some have a fix.
 
-No check changes anything; `fix` of a finding does, where there is one. Data is never deleted.
+Checks change nothing; only the `fix` of a finding does. Data is never deleted.
 """
 
 import functools
@@ -42,7 +42,7 @@ _OURS = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: `cure` is "" where all is well, `fix` does what the cure says."""
+    """The result of a check: `cure` is "" if all is well, `fix` does what the cure says."""
 
     name: str
     found: str
@@ -56,7 +56,7 @@ class Finding:
 
 
 def examine() -> Iterator[Finding]:
-    """Yield what each check finds, in the order in which one depends on another."""
+    """Yield the findings of all checks; a check comes after those that it depends on."""
     for check in _CHECKS:
         try:
             yield from check()
@@ -152,7 +152,7 @@ def _databases() -> Iterator[Finding]:
 
 
 def _has_memory(*, read_only: bool = True) -> bool:
-    """Tell whether there is a memory of this schema, and open it."""
+    """Open the memory if there is one of the current schema; return whether there is."""
     if not os.path.exists(config.memory_path()) or migrations.is_outdated():
         return False
     models.open_databases(read_only=read_only)
@@ -233,7 +233,7 @@ def _queue() -> Iterator[Finding]:
 
 
 def _ahead_s(at: str | None) -> float:
-    """Return how many seconds from now a time is; 0 for none, or for what is no time."""
+    """Return how many seconds a time is from now, below 0 if past; 0 for none or an invalid one."""
     try:
         return inbox.unix_time(at) - time.time() if at else 0.0
     except ValueError:
@@ -283,7 +283,7 @@ def _hooks() -> Iterator[Finding]:
 
 
 def _wrong_events(registered: set[str]) -> str:
-    """Return which events are registered that should not be, or the other way round; "" for none."""
+    """Describe events that are registered but should not be, or else those that are missing; "" for none."""
     wanted = install.wanted_events()
     if unknown := sorted(registered - wanted):
         return f"your Claude Code may not know {', '.join(unknown)}: it could ignore all of its settings"
@@ -294,7 +294,7 @@ def _wrong_events(registered: set[str]) -> str:
 
 
 def _interpreters(registered: dict[str, str]) -> Finding:
-    """Look at what runs the hooks."""
+    """Check the Python interpreters that run the hooks."""
     found_plugin = plugin.enabled(install.claude_dir())
     interpreters = set(map(install.interpreter, registered.values()))
     useless = [path for path in interpreters if not _is_recent(path)]
@@ -316,7 +316,7 @@ def _other_clients() -> Iterator[Finding]:
 
 
 def _languages() -> Iterator[Finding]:
-    """Look at the project that the command is run in, if it is a repository."""
+    """Check whether the code map knows the languages of the current project, if that is a repository."""
     folder = config.place(os.getcwd())[1]
     if os.path.exists(os.path.join(folder, ".git")):
         advice = languages.advice(sources.unmapped(folder))
@@ -325,7 +325,7 @@ def _languages() -> Iterator[Finding]:
 
 
 def _is_recent(python: str) -> bool:
-    """Tell whether a Python can run the hooks."""
+    """Tell whether a Python is new enough to run the hooks."""
     asked = [python, "-I", "-S", "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
     try:
         return subprocess.run(asked, capture_output=True, timeout=10, check=False).returncode == 0
@@ -334,7 +334,7 @@ def _is_recent(python: str) -> bool:
 
 
 def _latency() -> Iterator[Finding]:
-    """Time the capture hook on an event of its own, in a folder of its own."""
+    """Time the capture hook on a trial event, in a temporary data directory."""
     event = {"session_id": "doctor", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}}
     times = []
     with tempfile.TemporaryDirectory(prefix="claude-mem-doctor-") as folder:
@@ -365,14 +365,14 @@ def _stored_in(path: str) -> int:
 
 
 def _last_word(home: str) -> str:
-    """Return the error that a hook has logged last in a data directory, "" for none."""
+    """Return the last error that a hook has logged in a data directory, "" for none."""
     for path in Path(home, "logs").glob("hooks.jsonl.*"):
         return str(json.loads(path.read_text(encoding="utf-8").splitlines()[-1]).get("message", ""))
     return ""
 
 
 def ask_api(chosen: Any) -> Finding:
-    """Ask the Messages API whether it is there and takes the key; costs nothing."""
+    """Check that the Messages API answers and accepts the key; costs nothing."""
     from claude_mem_lite.claude import api, client
 
     if chosen.credential is None:

@@ -1,4 +1,4 @@
-"""Register hooks in a settings file and remember what it was like: removing them restores every byte.
+"""Register hooks in a settings file and note its first state, so that removing them restores every byte.
 
 The notes are kept in the data directory, from `install-hooks` to `uninstall-hooks`.
 """
@@ -20,7 +20,7 @@ _ALL_OURS = (hook_table.OURS, hook_table.GUARD)
 def register(
     path: str, groups: dict[str, dict[str, Any]], pattern: re.Pattern[str] = hook_table.OURS
 ) -> bool:
-    """Have a settings file hold these groups in place of our commands; return whether it was changed.
+    """Replace our commands in a settings file with these groups; return whether the file was changed.
 
     Raises: ClaudeMemError: the settings cannot be edited.
     """
@@ -33,9 +33,9 @@ def register(
 
 
 def take_out(path: str, *patterns: re.Pattern[str]) -> bool:
-    """Take our commands out of a settings file (default: all of them); return whether there were any.
+    """Remove our commands from a settings file (default: all of them); return whether there were any.
 
-    With the last of them the file is what it was before the first, if the user has changed nothing since.
+    Removing the last one restores the file as it was before the first, if the user has changed nothing since.
 
     Raises: ClaudeMemError: the settings cannot be edited.
     """
@@ -55,12 +55,12 @@ def take_out(path: str, *patterns: re.Pattern[str]) -> bool:
 
 
 def note_folders(path: str) -> None:
-    """Note which of the folders above a file are missing: `forget` removes them again."""
+    """Note which of the folders above a file are missing, so that `forget` can remove them again."""
     _keep(path, {})
 
 
 def forget(path: str) -> None:
-    """Drop the note on a file, and the folders that were missing unless somebody has filled them."""
+    """Drop the note on a file, and remove the folders that were missing unless they hold something."""
     notes = _notes()
     for folder in notes.pop(path, {}).get("folders", ()):
         with contextlib.suppress(OSError):  # the user keeps something there
@@ -73,7 +73,7 @@ def forget(path: str) -> None:
 
 
 def _without(path: str, *patterns: re.Pattern[str]) -> str:
-    """Return the text of settings without our commands, and with the empty parts that were there before."""
+    """Return the text of settings without our commands; parts that were empty before stay."""
     text, empty = hook_table.read(path), _notes().get(path, {}).get("empty", {})
     for pattern in patterns:
         text = hook_table.without_hooks(text, pattern, empty)
@@ -81,7 +81,7 @@ def _without(path: str, *patterns: re.Pattern[str]) -> str:
 
 
 def _look_at_settings(path: str) -> Note:
-    """Return which parts of a settings file are empty without our commands, or all of an empty one."""
+    """Return the note on a settings file: its empty parts without our commands, or all of an empty file."""
     text = _without(path, *_ALL_OURS)
     if json.loads(text):
         return {"empty": hook_table.empty_parts(text)}
@@ -100,7 +100,7 @@ def _keep(path: str, found: Note) -> None:
 
 
 def _notes() -> dict[str, Note]:
-    """Return what is noted, by path; nothing where that cannot be read."""
+    """Return the notes by path; none if they cannot be read."""
     try:
         with open(_path(), encoding="utf-8") as file:
             found = json.load(file)

@@ -1,6 +1,6 @@
-"""Edit the table of hooks in a client's settings file, and nothing else in that file by a byte.
+"""Edit the table of hooks in a client's settings file, and leave every other byte as it was.
 
-Every client keeps it under "hooks": a list of groups by event, each with a list of commands.
+Every client keeps it under "hooks": for each event a list of groups, each with a list of commands.
 """
 
 import json
@@ -20,10 +20,10 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOOKS = os.path.join(PACKAGE, "hooks")
 TIMEOUT_S = 10
 NO_PARTS: Mapping[str, str] = types.MappingProxyType({})
-# The end of every command that `command` has written; a user's own may name the same file.
+# Matches the end of every command that `command` writes; a user's own may name the same file.
 OURS = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/(?!pre_tool_use\.)\w+\.py'?( [a-z-]+)?( \|\| :)?$")
 
-# The command that stands there while a guard is on.
+# Matches the command that is registered while a guard is on.
 GUARD = re.compile(r" -I -S '?/.*claude_mem_lite/hooks/pre_tool_use\.py'?( \|\| :)?$")
 
 
@@ -34,7 +34,7 @@ def command(hook: str, client: str = "") -> str:
     script = os.path.join(HOOKS, f"{hook}.py")
     argument = f" {client}" if client else ""
     # -I: no file of the user's project can stand in for ours. -S: no .pth file slows the start.
-    # || :, because a script that is gone (uninstalled, moved) ends with 2, which blocks the user's prompt.
+    # || : because Python exits with 2 if the script is gone (uninstalled, moved), which blocks the prompt.
     return f"{prefix}{shlex.quote(sys.executable)} -I -S {shlex.quote(script)}{argument} || :"
 
 
@@ -51,7 +51,7 @@ def entries(
 
 
 def registered(text: str, pattern: re.Pattern[str] = OURS) -> dict[str, dict[str, Any]]:
-    """Return our entries by event; one that is not alone in its group, or doubled, counts as absent."""
+    """Return our entries by event; one that shares its group or exists twice counts as absent."""
     found: dict[str, dict[str, Any]] = {}
     for name, groups in json.loads(text).get("hooks", {}).items():
         ours = [group for group in groups if any(_is_ours(each, pattern) for each in group.get("hooks", ()))]
@@ -61,7 +61,7 @@ def registered(text: str, pattern: re.Pattern[str] = OURS) -> dict[str, dict[str
 
 
 def with_hooks(text: str, groups_of: dict[str, dict[str, Any]]) -> str:
-    """Return a settings text with a further group for each event."""
+    """Return a settings text with one more group for each event."""
     top = text.index("{")
     if groups_of and json_text.member(text, top, "hooks") is None:
         text = json_text.append(text, top, {}, key="hooks")
@@ -77,9 +77,9 @@ def with_hooks(text: str, groups_of: dict[str, dict[str, Any]]) -> str:
 
 
 def without_hooks(text: str, pattern: re.Pattern[str], empty: Mapping[str, str]) -> str:
-    """Return a settings text without our commands, nor what would be empty without them.
+    """Return a settings text without our commands and the parts that would be empty without them.
 
-    `empty` has the parts that were empty before our commands came, as of `empty_parts`: they stay.
+    `empty` has the parts that were empty before our commands came, from `empty_parts`: they stay.
     """
     while (cut := next(_ours_in(text, pattern, empty), None)) is not None:
         container, item, key = cut
@@ -91,7 +91,7 @@ def without_hooks(text: str, pattern: re.Pattern[str], empty: Mapping[str, str])
 
 
 def empty_parts(text: str) -> dict[str, str]:
-    """Return how an empty table of hooks is written, under "hooks", and empty lists, under "hooks.EVENT"."""
+    """Return the text of an empty table of hooks, under "hooks", and of empty lists, under "hooks.EVENT"."""
     hooks = json_text.member(text, text.index("{"), "hooks")
     if hooks is None:
         return {}
@@ -107,7 +107,7 @@ def has_any(text: str, *patterns: re.Pattern[str]) -> bool:
 
 
 def read(path: str) -> str:
-    """Return the settings' text, `{}` for a missing or empty file, having seen that it can be edited."""
+    """Return the settings' text, `{}` for a missing or empty file. Raises: ClaudeMemError if not editable."""
     text = read_file(path)
     if not text.strip():
         return "{}\n"
@@ -150,15 +150,15 @@ def _is_ours(command: Any, pattern: re.Pattern[str]) -> bool:
 def _ours_in(
     text: str, pattern: re.Pattern[str], empty: Mapping[str, str]
 ) -> Iterator[tuple[int, json_text.Item, str]]:
-    """Yield what of ours stands in the text, or what is empty without it: its container, itself, its key.
+    """Yield each of our commands, or the part that is empty without it: start of its container, item, key.
 
-    The key is that of `empty_parts`, "" for what is no such part.
+    The key is that of `empty_parts`, "" for anything else.
     """
     top = text.index("{")
     hooks = json_text.member(text, top, "hooks")
     if hooks is None:
         return
-    events = {event.key: event for event in json_text.items(text, hooks.value_start)}  # of one key, the last
+    events = {event.key: event for event in json_text.items(text, hooks.value_start)}  # last of equal keys
     for event in events.values():
         for group in json_text.items(text, event.value_start):
             inner = json_text.member(text, group.value_start, "hooks")
@@ -183,7 +183,7 @@ def _ours_in(
 
 
 def _is_hook_table(table: object) -> bool:
-    """Tell whether this is what Claude Code takes under "hooks", as far as an edit depends on it."""
+    """Tell whether a value has the shape that Claude Code takes under "hooks", as far as edits need it."""
     return isinstance(table, dict) and all(
         isinstance(groups, list)
         and all(isinstance(group, dict) and isinstance(group.get("hooks", []), list) for group in groups)

@@ -1,4 +1,4 @@
-"""Register the hooks in Claude Code's settings and put the skill in place; take both out again."""
+"""Register the hooks in Claude Code's settings and install the skill; remove both again."""
 
 import contextlib
 import json
@@ -37,14 +37,14 @@ def claude_dir() -> str:
 
 
 def install(*, client_version: str | None = None) -> Installation:
-    """Register every hook that the client knows, in place of what an older version registered.
+    """Register every hook that the client knows, in place of those of an older version.
 
-    A client drops the whole settings file for one event that it does not know, so `client_version`
-    (default: what `claude --version` says, else the oldest supported) decides which events go in.
+    A client ignores the whole settings file for one event that it does not know, so `client_version`
+    (default: what `claude --version` says, else the oldest supported) decides which events are registered.
 
     Raises:
-        ClaudeMemError: the settings cannot be edited, another skill bears our name, or `client_version`
-            is no version.
+        ClaudeMemError: the settings cannot be edited, the plugin is on, another skill has our name, or
+            `client_version` is no version.
     """
     events = hook_events(client_version or installed_client())
     path = _settings_path()
@@ -68,10 +68,10 @@ def install(*, client_version: str | None = None) -> Installation:
 
 
 def sync_guard() -> str:
-    """Register the hook of guards while one is on and hooks are installed, else take it out.
+    """Register the guard hook while a guard is on and the hooks are installed, else remove it.
 
-    With the plugin it stands in the settings, too: the plugin's own hooks are the same for everybody. Returns
-    why no guard can work, "" where they do or none is on.
+    With the plugin it goes into the settings, too: the plugin's own hooks are the same for everybody. Returns
+    why no guard can work, "" if they can or none is on.
 
     Raises: ClaudeMemError: the settings cannot be edited.
     """
@@ -92,12 +92,12 @@ def sync_guard() -> str:
 
 
 def is_guarding() -> bool:
-    """Tell whether the hook of guards is registered. Raises: ClaudeMemError as `registered_events`."""
+    """Tell whether the guard hook is registered. Raises: ClaudeMemError as `registered_events`."""
     return bool(hook_table.registered(hook_table.read(_settings_path()), hook_table.GUARD))
 
 
 def uninstall() -> bool:
-    """Take our hooks and our skill out again, and nothing else; return whether there was anything.
+    """Remove our hooks and our skill, and nothing else; return whether there was anything.
 
     Raises: ClaudeMemError: the settings cannot be edited.
     """
@@ -115,8 +115,8 @@ def uninstall() -> bool:
 def hook_events(client_version: str | None = None) -> dict[str, dict[str, Any]]:
     """Return the events to register for a client, as events.json has them.
 
-    Where the version is not known, these are the events of the oldest supported client: in a plugin one
-    unknown event costs an older client all of the plugin's hooks.
+    If the version is not known, these are the events of the oldest supported client: an older client ignores
+    all hooks of a plugin that has one unknown event.
 
     Raises: ClaudeMemError: `client_version` is no version.
     """
@@ -153,7 +153,7 @@ def installed_client() -> str | None:
 
 
 def registered_events() -> dict[str, str]:
-    """Return the events of ours that the settings hold, or the plugin has, each with its command.
+    """Return our events that are registered, in the settings or by the plugin, each with its command.
 
     Raises: ClaudeMemError: the settings cannot be read.
     """
@@ -163,7 +163,7 @@ def registered_events() -> dict[str, str]:
 
 
 def registered_twice() -> str:
-    """Return by what the hooks are registered beside the plugin, which `uninstall` cures; "" for nothing."""
+    """Describe hooks that the settings register beside the plugin, which `uninstall` cures; "" for none."""
     found = plugin.enabled(claude_dir())
     if found and hook_table.registered(hook_table.read(_settings_path())):
         return f"the hooks are registered twice, in {_settings_path()} and by {found.told}"
@@ -176,10 +176,10 @@ def interpreter(command: str) -> str:
 
 
 def words(command: str) -> list[str]:
-    """Return the words of a command of the shell, also of one that the user has bent."""
+    """Split a shell command into words, even if the user has broken its quoting."""
     try:
         return shlex.split(command)
-    except ValueError:  # an apostrophe alone
+    except ValueError:  # an unpaired quote
         return command.split()
 
 
@@ -191,7 +191,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _plugin_entries() -> dict[str, dict[str, Any]]:
-    """Return the plugin's entries: one event that a client does not know would cost it all of them."""
+    """Return the plugin's entries, those of the oldest client: one unknown event makes a client drop all."""
     return hook_table.entries(hook_events(OLDEST_CLIENT), _PLUGIN_COMMAND.format)
 
 
@@ -200,5 +200,5 @@ def _skill_path() -> str:
 
 
 def _settings_path() -> str:
-    """Return the settings file itself: a link to it is left a link."""
+    """Return the real path of the settings file, so that a link to it stays a link."""
     return os.path.realpath(os.path.join(claude_dir(), "settings.json"))

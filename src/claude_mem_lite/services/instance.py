@@ -1,4 +1,4 @@
-"""Keep a service alone in its data directory, and end it with its supervisor or a database."""
+"""Allow one instance of a service per data directory, and end it with its supervisor or a database."""
 
 import contextlib
 import fcntl
@@ -15,10 +15,10 @@ _LOOK_AGAIN_S = 1.0
 
 
 def become_the_only(name: str) -> None:
-    """Hold a lock for the life of the process, waiting for a predecessor to end; write pid and code into it.
+    """Take a lock for the life of the process, waiting for a predecessor; write pid and code hash into it.
 
     An orphan of a killed supervisor ends within seconds; failing at once would make the new supervisor
-    give up on us.
+    give up on this service.
     """
     code = installed.started()
     lock = os.open(os.path.join(config.home(), f"{name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
@@ -37,18 +37,18 @@ def is_running(name: str) -> bool:
 
 
 def pid_of(name: str) -> int | None:
-    """Return the process that holds, or held last, the lock of a service."""
+    """Return the pid that holds, or held last, the lock of a service; None if there is none."""
     written = _written(name)
     return int(written[0]) if written else None
 
 
 def code_of(name: str) -> str:
-    """Return the code that a service runs, see `installed`; "" where an older version told none."""
+    """Return the hash of the code that a service runs, see `installed`; "" if it has written none."""
     return "".join(_written(name)[1:2])
 
 
 def _written(name: str) -> list[str]:
-    """Return what stands in the lock of a service: pid and code."""
+    """Return the words in the lock file of a service: pid and code hash; none if it is unreadable."""
     try:
         with open(os.path.join(config.home(), f"{name}.lock"), encoding="ascii") as lock:
             found = lock.read().split()
@@ -58,7 +58,7 @@ def _written(name: str) -> list[str]:
 
 
 def uptime_s(name: str) -> int:
-    """Return how long ago a service took its lock."""
+    """Return how many seconds ago a service took its lock; 0 if it never did."""
     try:
         return max(0, round(time.time() - os.stat(os.path.join(config.home(), f"{name}.lock")).st_mtime))
     except OSError:
@@ -66,10 +66,10 @@ def uptime_s(name: str) -> int:
 
 
 def end_if_moved() -> None:
-    """End at once, and our supervisord too, when the data directory is another than it was started for.
+    """End this process and its supervisord at once if the data directory was moved or replaced.
 
-    supervisord works in the data directory, so the folder is its children's working folder even when it was
-    deleted. To be called before anything is created: what lies at the path now belongs to others.
+    supervisord runs in the data directory, so its children keep that working folder even if it was deleted.
+    Call this before anything is created: what is at the path now belongs to others.
     """
     if not _is_supervised():
         return
@@ -84,13 +84,12 @@ def end_if_moved() -> None:
 def stop_when_orphaned() -> None:
     """Send this process SIGTERM, its graceful stop, as soon as its parent or a database has changed.
 
-    A file that was deleted or moved away stays open: whoever went on with it would see nothing of what the
-    hooks write to the new one. When the data directory itself is gone or another has its path, or the socket
-    by which supervisord is told to stop, supervisord and this process end at once: what they would finish is
-    nobody's, and the next `up` knows nothing of them.
+    A file that was deleted or moved away stays open: a process that kept using it would miss what hooks write
+    to the new one. If the data directory or supervisord's control socket is gone or replaced, supervisord and
+    this process end at once: nobody can use what they would finish, and the next `up` cannot find them.
     """
     parent = os.getppid()
-    # Held open, so that its inode number is not given to the next folder.
+    # Kept open, so that its inode number is not reused for the next folder.
     folder = os.stat(os.open(config.home(), os.O_RDONLY))
     supervisor_socket = _supervisor_socket()
 
@@ -120,7 +119,7 @@ def stop_when_orphaned() -> None:
 
 
 def _log() -> logging.Logger:
-    import logging  # 3 ms, that a command which only asks need not wait
+    import logging
 
     return logging.getLogger(__name__)
 
@@ -131,7 +130,7 @@ def _is_supervised() -> bool:
 
 
 def _supervisor_socket() -> tuple[int, int] | None:
-    """Return what tells our supervisord's socket from another at its path; None without supervisord."""
+    """Return the inode and time by which to recognize our supervisord's socket; None without supervisord."""
     if not _is_supervised():
         return None
     with contextlib.suppress(OSError):
@@ -141,7 +140,7 @@ def _supervisor_socket() -> tuple[int, int] | None:
 
 
 def _end_all() -> NoReturn:
-    """End supervisord and this process by force: in peace supervisord deletes what has its paths now."""
+    """Kill supervisord and this process: a graceful stop would delete the files that have its paths now."""
     # supervisord leads the session that its children are in; an orphan's parent does not.
     supervisor = os.getppid()
     if _is_supervised() and supervisor == os.getsid(0):
@@ -156,6 +155,6 @@ def _databases() -> dict[str, int]:
     for path in (config.memory_path(), config.queue_path()):
         with contextlib.suppress(OSError):
             stat = os.stat(path)
-            if stat.st_size:  # what was emptied is as good as gone
+            if stat.st_size:  # an emptied file counts as gone
                 found[path] = stat.st_ino
     return found

@@ -1,6 +1,6 @@
 """Change one place of a JSON text and leave every other byte as it was.
 
-For files that a person keeps by hand: parsing and dumping would reformat them. Pure.
+For files that people edit by hand: parsing and dumping would reformat them. Pure.
 """
 
 import json
@@ -46,14 +46,14 @@ def items(text: str, start: int) -> list[Item]:
 
 
 def member(text: str, start: int, key: str) -> Item | None:
-    """Return the last member of that key in the object at `start`: the one that counts."""
+    """Return the last member with a key in the object at `start`: the one that JSON parsers take."""
     return next((item for item in reversed(items(text, start)) if item.key == key), None)
 
 
 def append(text: str, start: int, value: object, *, key: str | None = None) -> str:
     """Return the text with one more member or element at the end of the container at `start`.
 
-    It is laid out as the container's last item is, in an empty container as the whole text is.
+    Its layout is that of the container's last item, or of the whole text if the container is empty.
     """
     present = items(text, start)
     unit = _indent_unit(text)
@@ -96,6 +96,6 @@ def _indent_unit(text: str) -> str:
 
 
 def _indent_at(text: str, at: int) -> str:
-    """Return the indentation of the line on which `at` stands."""
+    """Return the indentation of the line that contains the position `at`."""
     match = _INDENT.match(text, text.rfind("\n", 0, at) + 1)
     return match[0] if match else ""

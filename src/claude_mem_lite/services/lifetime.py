@@ -1,4 +1,4 @@
-"""Decide when the services end by themselves: unneeded for a while, or for a newer version."""
+"""Decide when the services end by themselves: after idle time, or for another version."""
 
 import logging
 import os
@@ -18,10 +18,10 @@ _MINUTE_S = 60
 
 
 def look(*, now: float | None = None) -> str:
-    """Stop the services when nobody needs them, start them anew after an upgrade; return which, "" for none.
+    """Stop idle services, or restart them after an upgrade; return "stop", "restart" or "" for neither.
 
-    They stop, too, when a newer version has changed the schema under them. Only supervisord is told to stop:
-    launchd and systemd were chosen to keep them running. Nobody waits: this process is among what ends.
+    They stop, too, if a newer version has changed the schema. Only supervisord is told to stop: launchd and
+    systemd were chosen to keep them running. This does not wait for the end, which includes this process.
     """
     now = time.time() if now is None else now
     kind = agents.installed()
@@ -54,7 +54,7 @@ def is_idle(chosen: Settings, *, now: float) -> bool:
     latest = max(queries.last_event_at(), facts.read("consumer").get("started_at", ""))
     if now - inbox.unix_time(latest) < idle_s or _web_idle_s() < idle_s:
         return False
-    return not queries.has_work(now=time.time())  # what is due later is no work yet
+    return not queries.has_work(now=time.time())  # work that is due later does not count
 
 
 def _web_idle_s() -> float:

@@ -1,6 +1,6 @@
 """Describe the memory for `claude-mem status`: queue, rows, search, what Claude wrote, and damage.
 
-The web process answers it, which has the libraries loaded already; where that is down the command reads it.
+The web process answers, as it has the libraries loaded; if it is down, the command reads the databases.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ _looked: dict[str, Any] = {}
 
 
 def read() -> dict[str, Any]:
-    """Return what `state` does in a process that has no databases open; only sizes where there are none."""
+    """Open the databases and return `state`; without a memory return only the parts that need none."""
     if not os.path.exists(config.memory_path()):
         return _always()
     models.open_databases(read_only=True)
@@ -28,7 +28,7 @@ def read() -> dict[str, Any]:
 
 
 def state() -> dict[str, Any]:
-    """Return each part by its name, and why a part cannot be read; the databases are open."""
+    """Return each part by its name, and why a part cannot be read. Needs open databases."""
     found = {**_always(), "unreadable": ""}
     for part, ask in (
         ("queue", queries.queue_stats),
@@ -52,12 +52,12 @@ def state() -> dict[str, Any]:
 
 
 def _always() -> dict[str, Any]:
-    """Return what is told where nothing is remembered yet, too."""
+    """Return the parts that need no open database: sizes, a problem of the settings, damaged files."""
     return {"bytes": files.sizes(), "settings_problem": settings.problem(), "damaged": _damaged()}
 
 
 def _damaged() -> list[str]:
-    """Return what `damage.told` does, read once for each state of the files: it reads all of them."""
+    """Return `damage.told`, cached until a file changes, because it reads the files as a whole."""
     looks = [os.stat(path) for path in files.paths() if os.path.exists(path)]
     files_are = tuple((look.st_ino, look.st_mtime_ns, look.st_size) for look in looks)
     if _looked.get("at") != files_are:
@@ -66,19 +66,19 @@ def _damaged() -> list[str]:
 
 
 def _rebuild() -> dict[str, Any] | None:
-    """Return what is made anew after claude-mem.db was lost, and how far that is."""
+    """Return how far the rebuild of a lost claude-mem.db is; None without one."""
     found = rebuild.state()
     return {**dataclasses.asdict(found), "told": found.told} if found else None
 
 
 def _moved() -> dict[str, str] | None:
-    """Return which project's folder was found moved last, for a week."""
+    """Return the last project whose folder was found moved, if that was in the last week."""
     found = projects.moved()
     return found if found and inbox.unix_time(found["at"]) > time.time() - _TOLD_S else None
 
 
 def about_key() -> str:
-    """Return in one line which key the running consumer asks Claude with, and how to change that."""
+    """Return in one line which key the running consumer uses for Claude, and how to change that."""
     models.open_databases(read_only=True)
     source = facts.read("consumer").get("credential", "")
     models.close_databases()
@@ -86,7 +86,7 @@ def about_key() -> str:
 
 
 def _claude() -> dict[str, Any]:
-    """Return what Claude has written, what waits and why, and what it has cost today."""
+    """Return the model and key, how much Claude has written, what waits, today's cost, and any pause."""
     chosen, gate = settings.load(), facts.read("gate")
     source = facts.read("consumer").get("credential", "")
     is_paused = gate.get("until", 0) > time.time()

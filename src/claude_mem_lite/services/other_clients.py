@@ -1,4 +1,4 @@
-"""Register the hooks with the clients beside Claude Code, and take them out again."""
+"""Register the hooks with clients other than Claude Code, and remove them again."""
 
 import functools
 import os
@@ -14,10 +14,10 @@ from claude_mem_lite.services.install import words as words_of
 
 
 class Client(NamedTuple):
-    """A client: its folder (in the home, or named by a variable), what of it lies there, and its events.
+    """A client: its folder (in the home, or named by a variable), the paths in it, and its events.
 
     `advice` is what is left for the user to do once the hooks are registered. With `has_own_home` the
-    variable names a home, in which the folder lies.
+    variable names a home that contains the folder.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Client(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What a person calls it."""
+        """The name to show to people."""
         return clients.NAMES[self.name]
 
     @property
@@ -44,7 +44,7 @@ class Client(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its settings file itself: a link to it is left a link."""
+        """The real path of its settings file, so that a link to it stays a link."""
         return os.path.realpath(os.path.join(self.folder, self.file))
 
     @property
@@ -54,7 +54,7 @@ class Client(NamedTuple):
 
     @property
     def is_here(self) -> bool:
-        """Whether it has ever run."""
+        """Whether it has ever run here: its folder exists."""
         return os.path.isdir(self.folder)
 
 
@@ -90,7 +90,7 @@ def here() -> list[Client]:
 
 
 def install(client: Client) -> Registration:
-    """Register every hook with a client, in place of what an older version registered.
+    """Register every hook with a client, in place of those of an older version.
 
     Raises: ClaudeMemError: the client has never run here, or its settings cannot be edited.
     """
@@ -105,7 +105,7 @@ def install(client: Client) -> Registration:
 
 
 def uninstall(client: Client) -> bool:
-    """Take our hooks out of a client, and leave every byte as it was; return whether there were any.
+    """Remove our hooks from a client and restore every byte; return whether there were any.
 
     Raises: ClaudeMemError: the settings cannot be edited.
     """
@@ -113,13 +113,13 @@ def uninstall(client: Client) -> bool:
 
 
 def registered(client: Client) -> dict[str, str]:
-    """Return the events of ours that a client has, each with its command. Raises: ClaudeMemError."""
+    """Return our events that a client has registered, each with its command. Raises: ClaudeMemError."""
     found = hook_table.registered(hook_table.read(client.path))
     return {name: entry["hooks"][0]["command"] for name, entry in found.items()}
 
 
 def look(client: Client) -> tuple[str, str]:
-    """Return what there is to say of a client's hooks, and what cures it, "" where nothing is wrong.
+    """Return what was found about a client's hooks, and the cure, "" if nothing is wrong.
 
     Raises: ClaudeMemError: its settings cannot be read.
     """

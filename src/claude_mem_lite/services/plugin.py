@@ -1,6 +1,6 @@
 """Find our plugin in Claude Code: whether it is switched on, and for which project.
 
-Reads what Claude Code writes; installing and removing a plugin is Claude Code's own business.
+It only reads Claude Code's files: Claude Code itself installs and removes plugins.
 """
 
 import json
@@ -21,7 +21,7 @@ class Plugin(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What it is called in a sentence."""
+        """Its name in a sentence."""
         return f"the plugin {self.plugin_id}{f' in {self.project}' if self.project else ''}"
 
     @property
@@ -35,7 +35,7 @@ class Plugin(NamedTuple):
 def enabled(claude_dir: str) -> Plugin | None:
     """Return our plugin if it is switched on for the user or for a project, None if it is not.
 
-    `claude_dir` is Claude Code's own folder. A file that is missing or is no JSON says nothing.
+    `claude_dir` is Claude Code's own folder. Files that are missing or no JSON are ignored.
     """
     users = _switches(claude_dir, "settings.json")
     for plugin_id, is_on in users.items():
@@ -50,7 +50,7 @@ def enabled(claude_dir: str) -> Plugin | None:
 
 
 def _in_projects(claude_dir: str) -> Iterator[Plugin]:
-    """Yield where our plugin is installed for one project alone."""
+    """Yield each installation of our plugin for a single project."""
     plugins = _read(claude_dir, "plugins", "installed_plugins.json").get("plugins")
     for plugin_id, places in plugins.items() if isinstance(plugins, dict) else ():
         for place in places if _is_ours(plugin_id) and isinstance(places, list) else ():
@@ -60,7 +60,7 @@ def _in_projects(claude_dir: str) -> Iterator[Plugin]:
 
 
 def _switches(*path: str) -> dict[str, bool]:
-    """Return whether a settings file has our plugin on, by its id."""
+    """Return by id whether a settings file switches our plugin on."""
     switches = _read(*path).get("enabledPlugins")
     if not isinstance(switches, dict):
         return {}

@@ -1,7 +1,7 @@
-"""Ask which services run, and which code they are: light enough for `status`, which waits for its imports.
+"""Find out which services run, and which code, with few imports: `status` waits for them.
 
 supervisord is called over its unix socket with the standard library alone: supervisor's own transport and
-xmlrpc.client load ssl, email and http.client, in more time than most commands take in all.
+xmlrpc.client load ssl, email and http.client, which takes longer than most commands as a whole.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Program(NamedTuple):
 
 
 def programs() -> list[Program]:
-    """Return both services with what supervisord says of them, or whether launchd or systemd runs them."""
+    """Return both services with their state, by supervisord or, under launchd or systemd, by their locks."""
     if agents.installed():
         return [_unsupervised(name) for name in NAMES]
     known = {row["name"]: row for row in ask("getAllProcessInfo") or []}
@@ -56,7 +56,7 @@ def _unsupervised(name: str) -> Program:
 
 
 def outdated() -> list[str]:
-    """Return the services that run other code than this installation has."""
+    """Return the services that run code other than this installation's."""
     running = [name for name in NAMES if instance.is_running(name)]
     if not running:
         return []
@@ -65,12 +65,12 @@ def outdated() -> list[str]:
 
 
 def told_of(old: list[str]) -> str:
-    """Return what is wrong with services that are outdated, in words."""
+    """Describe in words what is wrong with outdated services."""
     return f"{' and '.join(old)} run other code than this installation, {installed.PACKAGE}"
 
 
 def ask(method: str, *arguments: str | bool) -> Any:
-    """Call supervisord, or return None when it does not run, False when it refuses, as while it ends."""
+    """Call a method of supervisord; None if it does not run, False if it refuses, as while it shuts down."""
     try:
         return _answer(method, arguments)
     except OSError:
@@ -78,7 +78,7 @@ def ask(method: str, *arguments: str | bool) -> Any:
 
 
 def _answer(method: str, arguments: Sequence[str | bool]) -> Any:
-    """Return what a method answers. Raises: OSError: nobody does, or with something else than an answer."""
+    """Return the result of a method, False for a fault. Raises: OSError: no answer, or an invalid one."""
     values = "".join(f"<param><value>{_written(each)}</value></param>" for each in arguments)
     body = (
         "<?xml version='1.0'?>"

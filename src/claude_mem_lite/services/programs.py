@@ -1,4 +1,4 @@
-"""Read the two programs from `supervisord.conf`, for whatever else is to run them."""
+"""Read the two programs from `supervisord.conf`, so that launchd and systemd can run them, too."""
 
 import os
 import re
@@ -16,7 +16,7 @@ _PAIR = re.compile(r'(\w+)="([^"]*)"')
 
 
 class Program(NamedTuple):
-    """A program: what is run, with which variables besides the session's own, how long its end may take."""
+    """A program: its command, the variables it gets besides the session's, and how long its stop may take."""
 
     name: str
     command: tuple[str, ...]

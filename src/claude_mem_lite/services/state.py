@@ -18,7 +18,7 @@ _MENDABLE = {
 
 
 def state() -> dict[str, Any]:
-    """Return all that `claude-mem status` tells; `problems` has a line for each thing the user can mend."""
+    """Return all that `claude-mem status` shows; `problems` has a line for each that the user can mend."""
     programs = process_states.programs()
     found: dict[str, Any] = {
         "version": __version__,
@@ -49,14 +49,14 @@ def state() -> dict[str, Any]:
     hooks_problem = _look_at_hooks(found)
     is_down = all(service["state"] == "DOWN" for service in found["services"].values())
     has_hooks = bool(found["hooks"] or any(found["clients"].values()))
-    # No fault: the hook of the next session starts them.
+    # Not a problem: the hook of the next session starts them.
     found["sleeping"] = is_down and config.autostart() and has_hooks
     found["problems"] = _problems(found, old, hooks_problem)
     return found
 
 
 def _memory(*, may_ask: bool) -> dict[str, Any]:
-    """Return what the web process says of the memory, or what is read here."""
+    """Return the state of the memory from the web process, or read it here."""
     if may_ask:
         with contextlib.suppress(client.UnreachableError):
             if found := client.get("/api/status", {}, timeout_s=_ANSWER_S):
@@ -67,7 +67,7 @@ def _memory(*, may_ask: bool) -> dict[str, Any]:
 
 
 def _look_at_hooks(found: dict[str, Any]) -> str:
-    """Fill in which hooks are registered, and by whom; return what is wrong with them, "" for nothing."""
+    """Fill in the registered hooks and what runs them; return what is wrong with them, "" for nothing."""
     installed = plugin.enabled(install.claude_dir())
     found["plugin"] = installed.plugin_id if installed else None
     try:
@@ -97,7 +97,7 @@ def _can_run(program: str) -> bool:
 
 
 def _problems(found: dict[str, Any], old: list[str], hooks_problem: str) -> list[str]:
-    """Return one line for each thing the user can mend, with how."""
+    """Return one line for each problem that the user can mend, with its cure."""
     problems = [*filter(None, [found["settings_problem"]]), *found["damaged"]]
     if found["unreadable"] and not found["damaged"]:
         problems.append(found["unreadable"])

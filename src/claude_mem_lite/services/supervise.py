@@ -1,4 +1,4 @@
-"""Start, stop and ask what keeps the consumer and the web process running.
+"""Start and stop the consumer and the web process through their supervisor.
 
 That is supervisord, unless the user has chosen launchd or systemd (see `agents`).
 """
@@ -24,33 +24,33 @@ from claude_mem_lite.storage import facts, files, migrations, models, rebuild
 START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 40.0
 
-# A unix socket's path has 108 bytes on Linux, 104 on macOS; supervisord binds one with its pid behind it.
+# A unix socket's path has 108 bytes on Linux, 104 on macOS; supervisord binds one with its pid appended.
 _MAX_SOCKET_BYTES = 103
 _LONGEST_SOCKET = "/supervisor.sock.9999999"
-# Handed on where they are set; nothing else is. ANTHROPIC_* and proxies would decide where the content of
-# every project goes and who pays for it; LD_* and PYTHON* which code runs.
+# Handed on if set; besides PREFIXES nothing else is. ANTHROPIC_* and proxies would decide where the content
+# of every project goes and who pays for it; LD_* and PYTHON* which code runs.
 HANDED_ON = (
     # who the user is, their language and time
     "HOME", "USER", "LOGNAME", "LANG", "TZ",
     # where temporary files go
     "TMPDIR",
-    # the certificates of the network that the machine stands in
+    # the certificates of the machine's network
     "SSL_CERT_FILE", "SSL_CERT_DIR",
     # where fetched models lie
     "HF_HOME", "HF_HUB_CACHE",
 )  # fmt: skip
-# The rest of the language; folders of caches (models) and of settings (systemd's units).
+# Locale; folders of caches (models) and of settings (systemd's units).
 PREFIXES = ("LC_", "XDG_")
 
 
 def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
-    """Have both services run this installation's code, and return when they answer and what had to be done.
+    """Run both services with this installation's code, wait until they answer, and return what was done.
 
-    Services of other code are replaced: an old one would not know the tables that this one changes. A hook
-    replaces none of an installation that the user has chosen since (see `installed`), and nobody replaces
-    code that knows more of the schema than this one. Services are started anew, too, for a key that they do
-    not have: one that the user has agreed to (see `keys`), or, `with_key`, for this run, the one that is set
-    here, with the base URL. It is handed over in the environment alone, never on disk.
+    Services of other code are replaced: old ones would not know the tables that this one changes. A hook does
+    not replace those of an installation that the user has chosen since (see `installed`), and code that knows
+    a newer schema is never replaced. Services are restarted, too, for a key that they do not have: one that
+    the user has agreed to (see `keys`), or with `with_key` the one that is set here, with the base URL, for
+    this run. The key is handed over in the environment only, never on disk.
 
     Raises: ClaudeMemError: they could not be started, or the data directory does not allow it.
     """
@@ -84,9 +84,9 @@ def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
 
 
 def _start(with_key: str, *, anew: bool, in_place: bool) -> None:
-    """Start supervisord or what it does not run; `anew`, and where it is another Python's, all of it.
+    """Start supervisord or its stopped programs; restart all if `anew` or if another Python runs it.
 
-    `in_place` our own supervisord starts its programs anew itself, and keeps the key of an `up --with-key`.
+    With `in_place` our own supervisord restarts its programs itself, and keeps the key of an `up --with-key`.
     """
     is_ours = process_states.ask("getIdentification") == sys.executable
     if process_states.ask("getState") is not None and (not is_ours or (anew and not in_place)):
@@ -116,7 +116,7 @@ def _start_agents(kind: agents.Supervisor, *, anew: bool) -> None:
 
 
 def _claim() -> None:
-    """Note whose services these are: what the user types decides, a hook only where nobody has."""
+    """Record this installation as the services' owner; a hook does so only if no other installation is."""
     if not (os.environ.get(keys.STARTED_BY) and installed.is_anothers()):
         installed.claim()
 
@@ -126,12 +126,12 @@ def _runs_anything() -> bool:
 
 
 def wait_until_serving() -> None:
-    """Return when both services answer. Raises: ClaudeMemError."""
+    """Wait until both services answer. Raises: ClaudeMemError."""
     _wait(_serving, START_TIMEOUT_S, "the services did not come up")
 
 
 def down() -> bool:
-    """Stop both services and supervisord, and return when they are gone; return whether they ran."""
+    """Stop both services and supervisord, and wait until they are gone; return whether they ran."""
     with _alone():
         kind = agents.installed()
         if kind is not None and _runs_anything():
@@ -145,11 +145,11 @@ def down() -> bool:
 
 @contextmanager
 def paused() -> Iterator[list[str]]:
-    """Have no service at work for a while, and nobody start one.
+    """Keep the services stopped for a while, and keep others from starting them.
 
-    Yield a list that says afterwards if they have not come back; what was done meanwhile is done. Supervisord
-    itself goes on, so that the services come back with the key that they were given; launchd and systemd are
-    told to stop and to start them.
+    Yield a list that afterwards says if they did not come back; what was done meanwhile stays done.
+    supervisord itself keeps running, so that the services come back with the key that they were given;
+    launchd and systemd are told to stop and start them.
 
     Raises: ClaudeMemError: a service runs that supervisord does not know, or does not stop.
     """
@@ -191,7 +191,7 @@ def _stop_agents(kind: agents.Supervisor) -> None:
 
 
 def _stop() -> None:
-    """Stop the services with supervisord, and those that are left without one, of a kill or a test."""
+    """Stop supervisord with its services, and services that a kill or a test has left without one."""
     supervised = {program.pid for program in process_states.programs()}
     process_states.ask("shutdown")
     for name in NAMES:
@@ -203,9 +203,9 @@ def _stop() -> None:
 
 
 def _agree(*, with_key: bool) -> tuple[str, bool]:
-    """Note the key that the user brings the services up with; return `with_key`'s variable, and if it is new.
+    """Record the key that the user starts the services with; return the variable of `with_key`, and if new.
 
-    What a session runs, a hook or Claude, notes nothing: its environment may be a project's.
+    A session (a hook or Claude) records nothing: its environment may be a project's.
     """
     if with_key:
         keys.refuse_session("up --with-key")
@@ -218,7 +218,7 @@ def _agree(*, with_key: bool) -> tuple[str, bool]:
 
 
 def _has_new_key() -> bool:
-    """Tell whether there is a key from elsewhere than the running consumer's."""
+    """Tell whether there is a key, and from another source than the running consumer's."""
     credential = settings.load().credential
     models.open_databases(read_only=True)
     running = facts.read("consumer").get("credential", "")
@@ -227,7 +227,7 @@ def _has_new_key() -> bool:
 
 
 def _is_memory_lost() -> bool:
-    """Tell whether claude-mem.db was exchanged under the services, which still have the old one open."""
+    """Tell whether claude-mem.db was replaced while the services still have the old one open."""
     models.open_databases(read_only=True)
     found = rebuild.state()
     models.close_databases()
@@ -238,7 +238,7 @@ def for_services(credential: keys.Credential | None, *, with_key: str = "") -> d
     """Return the environment in which supervisord starts both programs.
 
     It has the key of `credential` if that came from a variable; `with_key` is the one of `up --with-key`.
-    PATH is the system's: the services start no other program but the client of `claude.via`, by its path.
+    PATH is the system's: the only program that the services start is the client of `claude.via`, by its path.
     """
     names = (name for name in os.environ if name in HANDED_ON or name.startswith(PREFIXES))
     given = {name: os.environ[name] for name in names}
@@ -250,7 +250,7 @@ def for_services(credential: keys.Credential | None, *, with_key: str = "") -> d
 
 def _spawn(with_key: str) -> None:
     credential = keys.of_variable(with_key) if with_key else settings.load().credential
-    # It goes to the background by itself; before that it says on stderr what is wrong.
+    # supervisord goes to the background by itself; before that it prints errors to stderr.
     started = subprocess.run(
         [sys.executable, "-I", "-W", "ignore", "-m", "supervisor.supervisord", "-c", CONF],
         env=for_services(credential, with_key=with_key),
@@ -261,7 +261,7 @@ def _spawn(with_key: str) -> None:
         check=False,
     )
     if started.returncode:
-        # Its own errors end with a line that names its help.
+        # Its errors end with a line that points to its help.
         errors = [line for line in started.stderr.splitlines() if line and not line.startswith("For help")]
         said = errors[-1] if errors else f"exit status {started.returncode}"
         raise ClaudeMemError(f"supervisord did not start: {said}")
@@ -311,7 +311,7 @@ def _check_paths() -> None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let one `up` or `down` at a time change the services, and none while they end by themselves."""
+    """Let only one `up` or `down` at a time change the services, and wait while they end by themselves."""
     config.ensure_home()
     path = os.path.join(config.home(), "services.lock")
     with open(path, "w", encoding="ascii") as lock:
