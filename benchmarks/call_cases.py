@@ -1,10 +1,10 @@
-"""The cases with hand-written truth in `tests/data/codemap`, and how a map's edges compare with them.
+"""Read the cases with hand-written calls in `tests/data/codemap`, and compute a map's edges for them.
 
-A file is a category. A case is `=== its name`, its files (`--- path`; the first is main.py unless said
-otherwise) and `--- calls`, one `caller -> callee` a line. Edges to a class itself are no calls of a function.
+Each file is a category. A case is `=== its name`, its files (`--- path`; the first is main.py by default) and
+`--- calls`, with one `caller -> callee` per line. Edges to a class itself do not count as calls.
 
-The cases of other languages, in folders beside it, name a function by its name alone where it is in the first
-file, else as `path:name`, a module as `<module>`, and a class without a constructor as what is called.
+The cases of other languages, in sub-folders, write a function in the first file as its name, in other files
+as `path:name`, and a module as `<module>`; a class without a constructor is itself the callee.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 @dataclass(frozen=True)
 class Case:
-    """One case: files by path, and the pairs of caller and callee that are true."""
+    """One case: sources by path, and the correct (caller, callee) pairs."""
 
     category: str
     name: str
@@ -34,7 +34,7 @@ class Case:
 
 
 def cases(folder: str = FOLDER, *, first: str = "main.py") -> list[Case]:
-    """Read all cases; `first` is the file that they begin with."""
+    """Read all cases; `first` is the path of each case's first file."""
     found = []
     for path in sorted(glob.glob(os.path.join(folder, "*.txt"))):
         category = os.path.basename(path).removesuffix(".txt")
@@ -60,13 +60,13 @@ def _case(category: str, text: str, path: str) -> Case:
 
 
 def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:
-    """Return the pairs that are found in a case of another language than Python, as its file writes them."""
+    """Return the pairs found in a case of a language other than Python, written as in the case's file."""
     with tempfile.TemporaryDirectory() as folder:
         project = Project(folder)
         for path, source in case.files.items():
             place = os.path.join(folder, path)
             os.makedirs(os.path.dirname(place), exist_ok=True)
-            with open(place, "w") as file:  # settings are read from there
+            with open(place, "w") as file:  # the resolver reads project settings from disk
                 file.write(source)
             project.update(scan_source(path, source))
         found = project.edges(guesses=False)
@@ -77,7 +77,7 @@ def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:
         rest = name[len(path) + 1 :] or "<module>"
         outer, _, last = rest.rpartition(".")
         if path.endswith(".java") and outer.rpartition(".")[2] == last:
-            rest = outer  # a constructor goes by its class
+            rest = outer  # a constructor is written as its class
         return rest if path == first else f"{path}:{rest}"
 
     made = {(edge.caller, edge.line) for edge in found if edge.callee.endswith(".constructor")}
@@ -89,7 +89,7 @@ def named_calls(case: Case, *, first: str) -> set[tuple[str, str]]:
 
 
 def edges(case: Case) -> list[Edge]:
-    """Return the edges that the map finds in a case, unique names apart, edges to classes left out."""
+    """Return the edges that the map finds in a case, without name matching and without edges to classes."""
     project = Project(os.devnull)
     for path, source in case.files.items():
         project.update(scan_source(path, source))

@@ -1,11 +1,11 @@
-"""Time what it takes to start a command: whole processes, against the bare interpreter and a bare Typer app.
+"""Time how long commands take to start: whole processes, compared with bare Python and a bare Typer app.
 
     python benchmarks/cli.py [--runs N]
 
-Each command runs on an empty and on a small memory, services down. The runs of all cases are interleaved, so
-that another load on the machine falls on all of them. Prints medians, their ratios to `python -c pass` and to
-the help of an app with one command in Typer, and which are over the limit; `--help` of every command is one
-case. The first run compiles, and does not count.
+Each command, and `--help` of every command, runs on an empty and on a small memory with the services down.
+The runs of all cases are interleaved, so that other load on the machine affects all of them alike. Prints
+medians, their ratios to `python -c pass` and to the help of a small Typer app, and the commands over the
+limit. The first run of each case compiles and is not counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def other(): pass
 app()
 """
 BASELINES = {"python -c pass": ["pass"], "a bare Typer app": [BARE_APP, "one", "--help"]}
-# What a command needs more for, by its name; the rest is bound by the limit.
+# Commands that may exceed the limit, and why; the limit applies to all others.
 NEEDS_MORE = {"status": "asks supervisord and checks the databases", "search": "asks the memory"}
 CASES = {
     "claude-mem": [], "--version": ["--version"], "--help": ["--help"], "near miss": ["serch"],
@@ -47,7 +47,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 
 def fill(home: Path) -> None:
-    """Have one event worked off, so that there is a memory."""
+    """Process one event, so that there is a memory."""
     program = (
         "import json\nfrom claude_mem_lite.capture import inbox\nfrom claude_mem_lite.distill import record\n"
         "from claude_mem_lite.storage import models, queries\nmodels.open_databases()\n"
@@ -61,7 +61,7 @@ def fill(home: Path) -> None:
 
 
 def main() -> None:
-    """Measure, print, and end with 1 when a command that needs no more is over the limit."""
+    """Measure and print; exit with 1 if a command that is not exempt is over the limit."""
     parser = measuring.parser(__doc__)
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--json", action="store_true")

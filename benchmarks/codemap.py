@@ -1,13 +1,13 @@
-"""Measure what the code map costs and how often it is right.
+"""Measure the code map's time, memory and accuracy.
 
-    python benchmarks/codemap.py DIR… [--peers PYTHON]     time and memory, beside pyan3, pycg and code2flow
+    python benchmarks/codemap.py DIR… [--peers PYTHON]     time and memory, next to pyan3, pycg and code2flow
     python benchmarks/codemap.py --cases                   accuracy by category and by call shape
     python benchmarks/codemap.py --executed DIR PACKAGE [--tests PATH] [--python PYTHON]
 
 DIR of `--executed` is an unpacked sdist, PACKAGE its package. Its own tests run under a profiler with PYTHON,
-which needs pytest and what the tests import. Explicit calls are those of a call or attribute instruction;
-predicted edges are judged where their caller ran; edges from and to tests count on neither side. "strong"
-edges are those of confidence 0.75 and more, without guesses.
+which needs pytest and the imports of the tests. Explicit calls are those of a call or attribute instruction;
+predicted edges are judged if their caller ran; edges from and to tests are not counted. "strong" edges have a
+confidence of 0.75 or more and do not come from name matching.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 CODE2FLOW = "from code2flow.engine import main; main()"
-PEERS = {  # the module that must be there, and what comes after the interpreter
+PEERS = {  # the module that must be installed, and the arguments of the interpreter
     "pyan3": ("pyan", ["-m", "pyan", "--uses", "--no-defines", "--dot", "{files}"]),
     "pycg": ("pycg", ["-m", "pycg", "--package", "{dir}", "{files}"]),
     "code2flow": (
@@ -52,7 +52,7 @@ PEER_LIMIT_S = 300
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -79,10 +79,10 @@ def main() -> None:
 
 
 def cost(folder: str, peers: str) -> None:
-    """Print what a scan of a folder costs: time, memory, and the peers on the same files.
+    """Print time and memory of scanning a folder, and the peers' times on the same files.
 
-    Times are medians of processor time, all without the garbage collector: `claude-mem map` holds it too, and
-    `ast.parse` takes five times as long where it searches a heap as large as a project's.
+    Times are medians of processor time, all without the garbage collector: `claude-mem map` turns it off too,
+    and `ast.parse` takes five times as long when it searches a heap as large as a project's.
     """
     took: dict[str, list[float]] = defaultdict(list)
     project = Project(folder)
@@ -119,7 +119,7 @@ def cost(folder: str, peers: str) -> None:
 
 
 def beside_peers(folder: str, paths: list[str], thousands: float, files: int, python: str) -> None:
-    """Run each peer that is installed, and ours, as a process over the same files."""
+    """Run this map and each installed peer as a process over the same files."""
     ours = (
         "import sys; from claude_mem_lite.codemap.project import Project\n"
         "project = Project(sys.argv[1]); project.scan(); project.edges()"
@@ -156,12 +156,12 @@ def beside_peers(folder: str, paths: list[str], thousands: float, files: int, py
 
 
 def rates(ms: float, thousands: float, files: int) -> str:
-    """Return a time by lines and by files."""
+    """Return a time per thousand lines and per file."""
     return f"{ms / thousands:6.1f} ms per thousand lines {ms / files:7.2f} ms a file"
 
 
 def rescan(count: int) -> None:
-    """Print what a scan costs that finds nothing changed."""
+    """Print the times of a first scan and of one that finds nothing changed."""
     folder = tempfile.mkdtemp(prefix="cml-bench-")
     source = "".join(f"def f{n}(x):\n    return x + {n}\n\n\n" for n in range(40))
     for number in range(count):
@@ -176,7 +176,7 @@ def rescan(count: int) -> None:
 
 
 def by_category() -> None:
-    """Print recall and precision over the cases written by hand."""
+    """Print recall and precision over the hand-written cases."""
     rows: dict[str, Counter[str]] = defaultdict(Counter)
     shapes: dict[str, Counter[str]] = defaultdict(Counter)
     exact = 0
@@ -199,7 +199,7 @@ def by_category() -> None:
 
 
 def executed(folder: str, package: str, tests: list[str], python: str) -> dict[str, tuple[int, int]]:
-    """Print how a package's map compares with what its tests execute; return hits and totals by name."""
+    """Print how a package's map compares with the calls its tests execute; return (hits, total) by name."""
     folder = os.path.abspath(folder)
     print(f"{package}: its tests, recorded")
     rows = executed_calls.recorded(folder, python, folder, tests)
@@ -222,7 +222,7 @@ def executed(folder: str, package: str, tests: list[str], python: str) -> dict[s
 
 
 def report(found: dict[str, tuple[int, int]]) -> None:
-    """Print shares: of what ran that was predicted, and of what was predicted that ran."""
+    """Print recall (share of executed calls predicted) and precision (share of predicted calls executed)."""
     for name, (hits, total) in found.items():
         level = name.removeprefix("level ")
         stated = f"   stated {CONFIDENCE[level]:.2f}" if level in CONFIDENCE else ""
@@ -230,7 +230,7 @@ def report(found: dict[str, tuple[int, int]]) -> None:
 
 
 def add(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Return the sums of both places."""
+    """Return the sums of hits and of totals."""
     hits, totals = zip(*pairs, strict=True)
     return sum(hits), sum(totals)
 
@@ -241,7 +241,7 @@ def share(hits: int, total: int) -> str:
 
 
 def seconds(function: Callable[[], object]) -> float:
-    """Return how much processor time a call takes."""
+    """Return the processor time of a call in seconds."""
     started = time.process_time()
     function()
     return time.process_time() - started

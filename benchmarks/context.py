@@ -1,17 +1,17 @@
-"""Measure what sessions get of memory, and what that costs them.
+"""Measure what the memory shows to sessions, and how long the hooks take.
 
     python benchmarks/context.py [--quality] [--speed] [--rows N] [--projects N] [--runs N]
 
-Quality: the recorded history goes through the real services; then each of its questions is asked as a prompt
-(is the evidence, all strings of the answer, in what recall gives?), and prompts that memory has nothing on
-(does it stay silent?). Beside it the newest observations in as many tokens. And after each session: is what
-was done last, and what is open, in the next one's block?
+Quality: the recorded history is processed by the real services. Then each of its questions is asked as a
+prompt (does recall's text contain all strings of the answer?), and so are prompts on which the memory has
+nothing (does recall stay silent?). For comparison, the newest observations in as many tokens are checked too.
+After each session: does the next one's block contain what was done last and what is open?
 
-Speed: whole hook processes with N observations (default 10,000) in so many projects (default 1), beside
-`python -I -c pass` in the same run: with the consumer idle, with it at work on a full queue, without the
-services, and while these start for the first session of a day, its prompts from the first moment on. With
-`--busy N` only this: so many processes that compute beside the hooks of 40 prompts that memory answers, and
-how many of these get nothing then.
+Speed: whole hook processes with N observations (default 10,000) in N projects (default 1), compared with
+`python -I -c pass` in the same run: with the consumer idle, with a full queue, without the services, and
+while the services start for the first session of a day, with prompts from the first moment on. With `--busy
+N` only this is measured: the hooks of 40 prompts that the memory can answer, idle and next to N busy
+processes, and how many of the prompts get no answer.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from claude_mem_lite.text import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Nobody types a prompt as soon as a session has begun.
+# Pause before each hook: nobody types a prompt at the moment a session begins.
 _PAUSE_S = 0.1
-# So many prompts beside busy processes, once the load average has heard of these.
+# Number of prompts next to busy processes, and the time until the load average reflects these.
 _PROMPTS, _LOADED_S = 40, 20
-# Those of `claude -p` come at once.
+# When prompts are sent after a start; the prompt of `claude -p` comes at once.
 FIRST_PROMPTS_S = (0, 0.7, 1.5, 2.2, 3, 4, 5)
 DATA = Path(__file__).parent.parent / "tests" / "data"
-# What the project's last session did last, and what it left open, as its recorded messages say; all strings
-# of a line stand for one fact.
+# By session: what it did last and left open, according to its recorded messages. Each inner list is one fact;
+# the block must contain all its strings.
 LAST_AND_OPEN = {
     1: [["Contact line in --help"], ["books@okafor-translations.example"], ["17 passed"]],
     2: [["monthly totals"], ["register"], ["push", "origin"], ["26 passed"]],
@@ -61,7 +61,7 @@ LAST_AND_OPEN = {
 
 
 def ask(path: str, **parameters: str) -> dict[str, Any]:
-    """Return what the web process answers."""
+    """Return the answer of the web process to a request."""
     answer = client.get(path, {"project_path": demo.PROJECT, **parameters}, timeout_s=30)
     if answer is None:
         sys.exit(f"{path} did not answer")
@@ -69,12 +69,12 @@ def ask(path: str, **parameters: str) -> dict[str, Any]:
 
 
 def has(block: str, strings: list[str]) -> bool:
-    """Tell whether all strings stand in a block."""
+    """Tell whether a block contains all strings, ignoring case."""
     return all(string.lower() in block.lower() for string in strings)
 
 
 def newest_first(tokens: int) -> str:
-    """Return what a block of the newest observations would say."""
+    """Return a block of the newest observations with at most `tokens` tokens."""
     lines: list[str] = []
     for row in models.Observation.select().order_by(models.Observation.pk.desc()).limit(200):
         lines.append(text.harmless(touch.said_by(row), chars=350))
@@ -84,7 +84,7 @@ def newest_first(tokens: int) -> str:
 
 
 def starts() -> None:
-    """Print of each recorded session whether the next would begin with what it did last and left open."""
+    """Print for each recorded session whether the next one's block has what it did last and left open."""
     events = list(demo.recorded_events())
     sessions = list(dict.fromkeys(event["session_id"] for event in events))
     with measuring.memory(LANCEDB_LOG="error"):
@@ -105,7 +105,7 @@ def starts() -> None:
 
 
 def quality() -> None:
-    """Print what recall finds of the recorded history, and when it is silent."""
+    """Print what recall finds in the recorded history, and on which prompts it is silent."""
     questions = json.loads((DATA / "ledger" / "facts.json").read_text())["questions"]
     prompts = json.loads((DATA / "recall_prompts.json").read_text())
     with measuring.memory(LANCEDB_LOG="error"):
@@ -144,13 +144,13 @@ def quality() -> None:
 
 
 def ask_type() -> str:
-    """Return by what a search is answered."""
+    """Return the type of search that answers a query, such as "hybrid"."""
     found = client.get("/api/search", {"q": "book"}, timeout_s=30)
     return str(found["search_type"]) if found else ""
 
 
 def wait(condition: Callable[[], Any]) -> None:
-    """Return when a condition holds, at most after two minutes."""
+    """Wait until a condition holds; exit after two minutes."""
     deadline = time.monotonic() + 120
     while not condition():
         if time.monotonic() > deadline:
@@ -159,7 +159,7 @@ def wait(condition: Callable[[], Any]) -> None:
 
 
 def fill(rows: int, projects: int) -> None:
-    """Remember made-up work, sixty observations a session."""
+    """Store made-up work, sixty observations per session."""
     search_scale.PROJECTS = projects
     search_scale.fill(rows)
     models.open_databases()
@@ -187,7 +187,7 @@ def fill(rows: int, projects: int) -> None:
 
 
 class Hooks:
-    """Runs hooks as Claude Code does, each for a session of its own."""
+    """Run hooks as Claude Code does, each for its own session."""
 
     def __init__(self) -> None:
         rows = list(models.Observation.select().order_by(models.Observation.pk).limit(5_000))
@@ -195,7 +195,7 @@ class Hooks:
         self._number = 0
 
     def events(self) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Return the next event of each kind, with its hook; all of one project."""
+        """Return the next event of each kind with its hook, all from one project."""
         self._number += 1
         row = self._rows[self._number % len(self._rows)]
         os.environ["CLAUDE_PROJECT_DIR"] = row.project_dir
@@ -215,7 +215,7 @@ class Hooks:
         }
 
     def run(self, hook: str, event: dict[str, Any]) -> tuple[float, bool]:
-        """Return the milliseconds that a hook took, and whether it printed something, at a start layers."""
+        """Return the hook's time in ms, and whether it printed text (at a start, two or more layers)."""
         self._number += 1
         stdin = json.dumps({"session_id": f"bench{self._number}", **event}).encode()
         command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
@@ -226,7 +226,7 @@ class Hooks:
 
 
 def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] | None = None) -> None:
-    """Print one table, the cases interleaved."""
+    """Print one table of times; the cases are interleaved."""
     times: dict[str, list[float]] = {"python -I -c pass": []}
     answered: dict[str, int] = {}
     for _ in range(runs):
@@ -249,7 +249,7 @@ def measure(hooks: Hooks, runs: int, title: str, *, load: Callable[[], object] |
 
 
 def first_session(hooks: Hooks, runs: int, what: str) -> None:
-    """Print what a start and its prompts get while their services start: how fast, and how often anything."""
+    """Print time and number of answers of a start and its prompts while the services start."""
     found: dict[str, list[tuple[float, bool]]] = {}
     for _ in range(runs):
         supervise.down()
@@ -267,7 +267,7 @@ def first_session(hooks: Hooks, runs: int, what: str) -> None:
 
 
 def speed(rows: int, projects: int, runs: int) -> None:
-    """Print what the hooks cost with a large memory."""
+    """Print the hooks' times with a large memory."""
     with measuring.memory(LANCEDB_LOG="error"):
         fill(rows, projects)
         supervise.up()
@@ -295,7 +295,7 @@ def speed(rows: int, projects: int, runs: int) -> None:
 
 
 def busy(rows: int, processes: int) -> None:
-    """Print how long prompts take, and how many go without an answer, beside processes that compute."""
+    """Print how long prompts take, and how many get no answer, next to busy processes."""
     with measuring.memory(LANCEDB_LOG="error"):
         fill(rows, 1)
         supervise.up()
@@ -313,7 +313,7 @@ def busy(rows: int, processes: int) -> None:
 
 
 def measure_prompts(hooks: Hooks, title: str) -> None:
-    """Print a line: the hook's time, the web process's own, and how many of the prompts got nothing."""
+    """Print a line: the hook's time, the web process's time, and how many prompts got no answer."""
     times, own, lost = list[float](), list[float](), 0
     for _ in range(_PROMPTS):
         hook, event = hooks.events()["prompt"]
@@ -333,7 +333,7 @@ def measure_prompts(hooks: Hooks, title: str) -> None:
 
 
 def main() -> None:
-    """Measure what was asked for, or both."""
+    """Run the measurements that the options select, by default both."""
     parser = measuring.parser(__doc__)
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--speed", action="store_true")

@@ -1,14 +1,14 @@
-"""Measure the cost of Claude's words on a recorded history, beside a request a capture with the raw payload.
+"""Compare the cost of our requests to Claude on a recorded history with one request per raw capture.
 
     python benchmarks/cost.py [--factor N]
 
-Ours is one request a session, summary, decisions, better words for some observations and learnings together;
-with compress.high and compress.normal = "claude" captures are sent besides, as digests in packs.
-All are sent by the real SDK to an API on loopback that counts and answers; nothing leaves the machine.
-Tokens are estimated as characters / 3.5, prices are those of the settings. The answers are the local words
-cut at the bounds that the prompt sets, with a detail for every capture, which the prompt asks for only now
-and then: real answers are shorter. Those of the other way are the whole local observations in its schema.
-Then the same with every payload N times as long.
+We send one request per session, for summary, decisions, some rewritten observations and learnings together.
+With compress.high and compress.normal = "claude", captures are sent as well, as packs of digests.
+The real SDK sends all requests to a counting API on loopback; nothing leaves the machine.
+Tokens are estimated as characters / 3.5, prices are those of the settings. The answers are the local texts,
+cut to the prompt's limits, with a detail for every capture. Real answers are shorter, because the prompt asks
+for a detail only sometimes. The compared method's answers are the whole local observations in its schema.
+Then the same is measured with every payload N times as long.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
 
 TITLE_WORDS, SUMMARY_WORDS, DETAIL_WORDS, TOLD_WORDS = 10, 40, 25, 80
 LEARNED, LEARNING_CHARS = 4, 240
-# The other way's prompt and schema, in tokens, and the most of a payload that it sends.
+# Of the compared method: tokens of its prompt and schema, and the most characters of a payload that it sends.
 # Source: the project's requirements, compression prompt and truncation.
 SINGLE_PROMPT_TOKENS, SINGLE_MAX_CHARS = 430, 32_000
 
 
 @dataclasses.dataclass
 class Bill:
-    """Requests, tokens and dollars of one way."""
+    """Requests, tokens and dollars of one method."""
 
     name: str
     calls: int = 0
@@ -64,7 +64,7 @@ class Bill:
 
 
 class Fake(FakeMessages):
-    """Answers with the local words, and keeps them for the other way."""
+    """Answer with the local texts, and keep them for the compared method."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Fake(FakeMessages):
         }
 
     def words(self, short_id: str) -> dict[str, Any]:
-        """Return the local words about a record, cut at the prompt's bounds."""
+        """Return the local texts about a record, cut to the prompt's limits."""
         row = queries.observation(short_id)
         names = ("title", "summary", "detail", "files_touched", "functions_changed")
         self.local[row.id] = json.dumps({name: getattr(row, name) for name in names})
@@ -114,12 +114,12 @@ class Fake(FakeMessages):
 
 
 def first_words(text: str | None, limit: int) -> str:
-    """Return at most so many words."""
+    """Return at most `limit` words of a text."""
     return " ".join((text or "").split()[:limit])
 
 
 def remember(events: list[dict[str, Any]]) -> None:
-    """Take a history in as hooks and consumer do, as fast as it comes."""
+    """Store and process a history as hooks and consumer do, without waiting."""
     models.open_databases()
     for event in events:
         event_id = inbox.append(scrub(json.dumps(event)), demo.PROJECT)
@@ -134,14 +134,14 @@ def remember(events: list[dict[str, Any]]) -> None:
 
 
 def drain() -> None:
-    """Take every step that is due, on a clock that runs as fast as it may."""
+    """Take every step that is due, moving the clock forward instead of waiting."""
     now = time.time()
     while (step := rewrite.step(settings.load(), now=now)).wait_s is not None:
         now += step.wait_s
 
 
 def singly(answers: dict[str, str], chosen: settings.Settings) -> Bill:
-    """Return the bill of one request for each capture with its raw payload."""
+    """Return the bill for one request per capture with its raw payload."""
     bill = Bill("one request a capture, raw payload")
     for event_id, answer in answers.items():
         event = queries.pending_event(event_id)
@@ -158,7 +158,7 @@ def singly(answers: dict[str, str], chosen: settings.Settings) -> Bill:
 def measure(
     events: list[dict[str, Any]], compress: dict[str, str], name: str
 ) -> tuple[Bill, Bill, list[str]]:
-    """Return the bills of a request a capture and of one way of ours, and the questions that memory lost."""
+    """Return the bills of one request per capture and of ours, and ids of questions without their answer."""
     facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["questions"]
     fake, home, before = Fake(), tempfile.mkdtemp(prefix="cml-cost-"), dict(os.environ)
     ours = Bill(name)
@@ -186,7 +186,7 @@ def measure(
 
 
 def main() -> None:
-    """Measure the history as it is, and with longer payloads."""
+    """Measure the history as recorded, and with longer payloads."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--factor", type=int, default=10)
     factor = parser.parse_args().factor

@@ -1,8 +1,8 @@
-"""1,000 hook processes against a consumer killed 30 times at random instants; every tenth hook is killed too.
+"""Check delivery with 1,000 hooks, every tenth one killed, and a consumer killed 30 times at random instants.
 
     python benchmarks/delivery.py [--hooks N] [--kills N] [--seed N]
 
-Exits 1 unless every event whose hook ended with 0 is exactly one finished row and at most one observation.
+Exits 1 unless every event whose hook exited with 0 is exactly one finished row and at most one observation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The calls that a package's own test suite really makes, and how a code map's edges compare with them.
+"""Record the calls that a package's own test suite makes, and compare a code map's edges with them.
 
-Run as a script it is the recorder: `executed_calls.py ROOT OUT PYTEST_ARGUMENT…` runs pytest in the current
+Run as a script this is the recorder: `executed_calls.py ROOT OUT PYTEST_ARGUMENT…` runs pytest in the current
 folder under `sys.setprofile` and writes the pairs of caller and callee below ROOT as JSON.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.codemap.resolution import Edge
 
 Pair = tuple[str, str]
-LIMIT_S = 240  # some suites hang under a profiler; what ran until then counts
+LIMIT_S = 240  # some suites hang under a profiler; the calls made until then count
 
 
 def record(root: str, out: str, arguments: list[str]) -> None:
@@ -39,7 +39,7 @@ def record(root: str, out: str, arguments: list[str]) -> None:
     def is_inside(code: Any) -> bool:
         found = inside.get(code)
         if found is None:
-            found = inside[code] = code.co_filename.startswith(root)  # no call that a suite may forbid
+            found = inside[code] = code.co_filename.startswith(root)  # avoids calls that a suite may patch
         return found
 
     def profile(frame: Any, event: str, _: object) -> None:
@@ -56,17 +56,17 @@ def record(root: str, out: str, arguments: list[str]) -> None:
     status = pytest.main(["-q", "-p", "no:cacheprovider", *arguments])
     sys.setprofile(None)
     write(out, root, seen, int(status))
-    os._exit(0)  # a thread that a test left behind would hold the process
+    os._exit(0)  # a thread left by a test would keep the process alive
 
 
 def write(out: str, root: str, seen: set[tuple[Any, int, Any]], status: int) -> None:
-    """Write what was seen, `status` being pytest's or -1 when the time was up."""
+    """Write the recorded pairs; `status` is pytest's, or -1 after the time limit."""
     names: dict[Any, list[tuple[int, str]]] = {}
     rows = set()
     for caller, place, callee in seen:
         if caller not in names:
             names[caller] = [(each.offset, each.opname) for each in dis.get_instructions(caller)]
-        at = bisect.bisect(names[caller], (place, "~")) - 1  # the place may be in an instruction's cache
+        at = bisect.bisect(names[caller], (place, "~")) - 1  # the offset may be in an instruction's cache
         opcode = names[caller][at][1] if at >= 0 else ""
         ends = [os.path.relpath(os.path.abspath(each.co_filename), root) for each in (caller, callee)]
         rows.add((ends[0], caller.co_qualname, ends[1], callee.co_qualname, opcode))
@@ -75,12 +75,12 @@ def write(out: str, root: str, seen: set[tuple[Any, int, Any]], status: int) -> 
 
 
 def plain(qualified: str) -> str:
-    """Return a runtime name as the map writes it: without `<locals>`, lambdas and comprehensions."""
+    """Return a runtime name in the map's form: without `<locals>`, lambdas and comprehensions."""
     return ".".join(part for part in qualified.split(".") if part[:1] != "<")
 
 
 def recorded(root: str, python: str, folder: str, arguments: list[str]) -> list[list[str]]:
-    """Record in a process of its own."""
+    """Run the recorder in a separate process; return its rows."""
     with tempfile.TemporaryDirectory() as scratch:
         out = os.path.join(scratch, "calls.json")
         places = os.pathsep.join([os.path.join(folder, "src"), folder])
@@ -97,7 +97,7 @@ def recorded(root: str, python: str, folder: str, arguments: list[str]) -> list[
 
 
 def called_names(root: str, modules: dict[str, str]) -> dict[str, set[str]]:
-    """Return the names that call expressions use, by the function they stand in."""
+    """Return the names used in call expressions, by the function that contains them."""
     found: dict[str, set[str]] = defaultdict(set)
 
     def walk(node: ast.AST, scope: str) -> None:
@@ -120,7 +120,7 @@ def called_names(root: str, modules: dict[str, str]) -> dict[str, set[str]]:
 
 
 class Truth:
-    """The executed pairs of a package, in the map's names; without `with_tests` none with a test in it."""
+    """The executed pairs of a package, in the map's names; pairs with tests only if `with_tests`."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ def is_test(name: str) -> bool:
 
 
 def compare(truth: Truth, edges: Iterable[Edge], *, with_tests: bool = False) -> dict[str, tuple[int, int]]:
-    """Return hits and totals: recall of each set of pairs, and precision over callers that ran."""
+    """Return (hits, total) for the recall of each set of pairs, and for precision over callers that ran."""
     pairs = {(edge.caller, edge.callee) for edge in edges if not edge.is_class}
     judged = {pair for pair in pairs if pair[0] in truth.callers and (with_tests or not is_test(pair[0]))}
     result = {

@@ -1,17 +1,17 @@
-"""Measures the memory of the services, and the size of an install by package.
+"""Measure the memory of the services, and the size of an install by package.
 
     python benchmarks/footprint.py [--rows N] [--idle-s S] [--after-drop] [--beside PYTHON]
     python benchmarks/footprint.py --install
 
-The memory: the real services run in a temporary data directory, idle at first. Then 20 sessions of real hooks
-(20 reads, edits and test runs each, in two projects with sources of this package) stand for an hour of work,
-with 60 searches. With `--rows`, so many rows in ten projects were remembered before, and each project
-is searched. `--after-drop` waits until the model has been dropped, and times how it comes back.
-`--beside` does the same first with another interpreter, which has another version installed. PSS counts a
-page that two processes share once, RSS in each. Linux only.
+Memory: the real services run in a temporary data directory, first idle. Then 20 sessions of real hooks (20
+reads, edits and test runs each, in two projects with sources of this package) and 60 searches stand for an
+hour of work. With `--rows`, N rows in ten projects are stored before, and each project is searched.
+`--after-drop` waits until the model has been dropped, and times loading it again. `--beside` first does the
+same with another interpreter, which has another version installed. PSS counts a page shared by two processes
+once, RSS in each. Linux only.
 
-The install: the files of each distribution that pip installs for claude-mem-lite with the extra `index`,
-for claude-mem-lite, for `small[meaning]` and for `small`, as they are here.
+Install: the sizes, as installed here, of each distribution that pip installs for claude-mem-lite with the
+extra `index`, for claude-mem-lite, for `small[meaning]` and for `small`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SESSIONS, CALLS = 20, 20
 PROJECTS = 2
-PARTS = ("codemap", "distill", "search", "storage")  # of this package: the sources of a project
+PARTS = ("codemap", "distill", "search", "storage")  # folders of this package used as a project's sources
 DROP_S = 7 * 60
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "claude_mem_lite"
 
@@ -52,13 +52,13 @@ def memory_mb(pid: int) -> tuple[float, float]:
 
 
 def peak_mb(pid: int) -> float:
-    """Return the most RSS that a process has had, in MB."""
+    """Return a process's peak RSS in MB."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
 
 
 def pids() -> dict[str, int]:
-    """Return the processes of the services."""
+    """Return the process ids of the services by name."""
     from claude_mem_lite import config
     from claude_mem_lite.services import process_states
 
@@ -67,7 +67,7 @@ def pids() -> dict[str, int]:
 
 
 def show(what: str) -> None:
-    """Print the memory of each process and of all."""
+    """Print the memory of each process and their total."""
     running = pids()
     found = {name: memory_mb(pid) for name, pid in running.items()}
     found["together"] = tuple(map(sum, zip(*found.values(), strict=True)))  # type: ignore[assignment]
@@ -92,7 +92,7 @@ def projects() -> Iterator[list[Path]]:
 
 
 def calls(project: Path, session: str, chance: random.Random) -> Iterator[dict[str, Any]]:
-    """Yield the tool calls of a session, and make the changes that they tell of."""
+    """Yield the tool calls of a session, and make their changes to the files."""
     sources = sorted(project.rglob("*.py"))
     for number in range(CALLS):
         path = chance.choice(sources)
@@ -114,7 +114,7 @@ def calls(project: Path, session: str, chance: random.Random) -> Iterator[dict[s
 
 
 def work(folders: list[Path]) -> None:
-    """Do what an hour brings: sessions with prompts, tool calls and searches."""
+    """Do an hour of work: sessions with prompts, tool calls and searches."""
     from claude_mem_lite.capture import client
     from claude_mem_lite.cli import demo
 
@@ -160,13 +160,13 @@ def search_projects() -> None:
 
     from claude_mem_lite.capture import client
 
-    client.post("/api/embed", {"texts": []}, timeout_s=60)  # until the model is there
+    client.post("/api/embed", {"texts": []}, timeout_s=60)  # waits until the model is loaded
     times(100, "hybrid")
     times(20, "hybrid", everywhere=True)
 
 
 def measure(rows: int, idle_s: float, *, is_after_drop: bool) -> None:
-    """Print the memory idle, after an hour of work and after the model was dropped."""
+    """Print the memory when idle, after an hour of work, and after the model was dropped."""
     with tempfile.TemporaryDirectory(prefix="cml-footprint-") as folder, projects() as made:
         os.environ |= {
             "CLAUDE_MEM_HOME": f"{folder}/memory", "HOME": folder, "CLAUDE_CONFIG_DIR": f"{folder}/claude"
@@ -202,7 +202,7 @@ def measure(rows: int, idle_s: float, *, is_after_drop: bool) -> None:
 
 
 def installed(left_out: set[str], extra: str = "") -> dict[str, float]:
-    """Return the MB of each distribution that pip installs, without some and what they alone need."""
+    """Return the MB of each distribution that pip installs, without some and what only those need."""
     found: dict[str, float] = {}
     todo = ["claude-mem-lite"]
     while todo:
@@ -228,7 +228,7 @@ def installed(left_out: set[str], extra: str = "") -> dict[str, float]:
 
 
 def show_install() -> None:
-    """Print the sizes of the installs, the largest packages first, those below 1 MB together."""
+    """Print the sizes of the installs: packages from 1 MB, the largest first, and the others together."""
     extras = runpy.run_path(str(PACKAGE.parents[1] / "small" / "hatch_build.py"))["EXTRAS"]
     meaning = extras["claude"]
     sizes = [installed(left_out) for left_out in (set(), meaning, meaning | extras["meaning"])]

@@ -1,12 +1,12 @@
-"""Counts the calls that guards notice: of those that break their rules, and of innocent ones.
+"""Count the calls that guards catch: of those that break the guard's rule, and of innocent ones.
 
     python benchmarks/guards.py RULES.jsonl [--transcripts FOLDER]
 
-A line of RULES.jsonl is `{"rule": TEXT, "violates": [CALL, …], "keeps": [CALL, …]}`, a call `{"tool_name":
-NAME, "tool_input": {…}}`. Each rule's guard is derived from its text alone. A line does not say where its
-project begins: each folder above all paths in it is tried, for calls of both kinds. A call that lacks the
-words that the hook looks for first is not noticed. Calls of the transcripts are played against all guards,
-and those that one speaks against are printed to be judged.
+A line of RULES.jsonl is `{"rule": TEXT, "violates": [CALL, …], "keeps": [CALL, …]}`, a call is `{"tool_name":
+NAME, "tool_input": {…}}`. Each rule's guard is derived from its text alone. A line does not name the folder
+of its project, so every folder above all its paths is tried, for calls of both kinds. A call without the
+words that the hook looks for first is not caught. Calls of the transcripts are checked against all guards,
+and those that a guard catches are printed for review.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ READ, MEMORY = f"SELECT {columns(':event')}", sqlite3.connect(":memory:")
 
 
 def broken(guard: Guard, call: dict[str, Any], folder: str = ROOT, root: str = ROOT) -> str:
-    """Return what of a call breaks a guard."""
+    """Return the part of a call that breaks a guard, "" if none does."""
     event = json.dumps({"cwd": folder} | call, ensure_ascii=False)
     lines = (line.split("\t") for line in telling_words([guard]).splitlines())
     if not any(all(word in event for word in line) for line in lines):
@@ -41,7 +41,7 @@ def broken(guard: Guard, call: dict[str, Any], folder: str = ROOT, root: str = R
 
 
 def roots_of(rule: dict[str, Any]) -> list[str]:
-    """Return where the project of a rule's calls may begin: above all paths that they name."""
+    """Return the possible project folders of a rule's calls: those above all paths that they name."""
     given = [call["tool_input"] for call in (*rule["violates"], *rule["keeps"])]
     files = [str(each["file_path"]) for each in given if str(each.get("file_path")).startswith("/")]
     lines = [str(each.get("command")) for each in given]
@@ -51,12 +51,12 @@ def roots_of(rule: dict[str, Any]) -> list[str]:
 
 
 def broken_anywhere(guard: Guard | None, call: dict[str, Any], roots: list[str]) -> bool:
-    """Tell whether a call breaks a guard, wherever its project begins."""
+    """Tell whether a call breaks a guard with any of the possible project folders."""
     return guard is not None and any(broken(guard, call, each, each) for each in roots)
 
 
 def calls_of(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the calls of transcripts with the folder in which each was made."""
+    """Yield the calls in transcripts, each with its working folder."""
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(errors="replace").splitlines():
             row = json.loads(line)
@@ -67,7 +67,7 @@ def calls_of(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def main() -> None:
-    """Print what is missed, what is noticed falsely, and the shares."""
+    """Print missed calls, false positives and totals."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rules", type=Path)
     parser.add_argument("--transcripts", type=Path)

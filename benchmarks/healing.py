@@ -1,10 +1,10 @@
-"""Measure what healing adds to the call graph of the recorded project, judged by calls its tests execute.
+"""Measure what healing adds to the recorded project's call graph, judged by the calls its tests execute.
 
     python benchmarks/healing.py [--python PYTHON]
 
-The recorded sessions happen to real files and are recorded as the consumer does it; then the project's own
-tests run under a profiler with PYTHON, which needs pytest and typer. Before: what the code shows. After: what
-the sessions' observations made of it. "strong" edges are those of confidence 0.75 and more.
+The recorded sessions are replayed on real files and recorded as the consumer does. Then the project's own
+tests run under a profiler with PYTHON, which needs pytest and typer. "before" is the graph from the code,
+"after" the graph healed by the sessions' observations. "strong" edges have a confidence of 0.75 or more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored edge in dotted names."""
+    """A stored edge with dotted names."""
 
     caller: str
     callee: str
@@ -45,7 +45,7 @@ class Stored:
 
 
 def main() -> None:
-    """Replay, measure, heal, measure again."""
+    """Replay the sessions, measure, heal, measure again."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def replay(folder: Path) -> None:
-    """Let the recorded sessions happen, and resolve the calls of what they leave."""
+    """Replay the recorded sessions, and resolve the calls of the resulting code."""
     for event in recorded_ledger.events(folder):
         recorded_ledger.apply(event, folder)
         row = queries.pending_event(inbox.append(json.dumps(event), str(folder)))
@@ -85,7 +85,7 @@ def replay(folder: Path) -> None:
 
 
 def stored(project_dir: str, modules: dict[str, str]) -> list[Stored]:
-    """Return the edges of the memory that are resolved."""
+    """Return the resolved edges stored in the memory."""
     classes = {
         (row.file_path, row.qualified_name) for row in code.functions(project_dir) if row.kind == "class"
     }
@@ -107,7 +107,7 @@ def stored(project_dir: str, modules: dict[str, str]) -> list[Stored]:
 
 
 def report(title: str, truth: executed_calls.Truth, edges: Iterable[Stored], *, with_tests: bool) -> None:
-    """Print recall and precision of the strong and of all edges."""
+    """Print recall and precision of strong edges and of all edges."""
     print(f"{title}:")
     edges = list(edges)
     strong = [edge for edge in edges if edge.confidence >= STRONG]

@@ -1,12 +1,12 @@
-"""Times hooks as whole processes against the bare interpreter in the same run.
+"""Time hooks as whole processes, compared with the bare interpreter in the same run.
 
     python benchmarks/hooks.py [--runs N] [--against CHECKOUT]
 
-Each hook gets ordinary source code of 1 kB, 50 kB and 1 MB, alone and eight at once; the guard hook as a file
-that is written, which a guard of text has to read, and three commands beside it. The runs of all cases
-are interleaved, so that another load on the machine falls on all of them. queue.db is held open by this
-process, as the consumer holds it in use. Prints medians, 95th percentiles and ratios to the median of
-`python -I -c pass`; the guard hook, which runs before each command, is held to `python -I -S -c pass`.
+Each hook gets ordinary source code of 1 kB, 50 kB and 1 MB, alone and eight at once. The guard hook gets it
+as a Write, which a guard on text has to read, and also gets three commands. The runs of all cases are
+interleaved, so that other load on the machine affects all of them alike. This process keeps queue.db open, as
+the consumer does. Prints medians, 95th percentiles and ratios to the median of `python -I -c pass`; compare
+the guard hook, which runs before each command, with `python -I -S -c pass`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HOOKS = (
     "session_start",
 )  # fmt: skip
 CONTEXT_EVENT = {"session_id": "b", "hook_event_name": "SessionStart", "source": "startup"}
-# A command that no guard is about, one of a guard's program, and one that breaks its rule.
+# A command that no guard concerns, one that runs a guard's program, and one that breaks its rule.
 GUARDED = {"innocent": "ls -la src", "near": "cd src && git push origin main", "broken": "git push --force"}
 NO_OP = {
     "session_id": "b",
@@ -50,7 +50,7 @@ NO_OP = {
 
 
 def source(size: int) -> str:
-    """Return Python source of the standard library, as much as asked."""
+    """Return `size` characters of Python source from the standard library."""
     text = ""
     for module in (argparse, typing, email.message, statistics, shutil, tempfile, subprocess):
         with open(str(module.__file__), encoding="utf-8") as file:
@@ -59,7 +59,7 @@ def source(size: int) -> str:
 
 
 def event(hook: str, size: int) -> bytes:
-    """Return an event for a hook with that much source code in it."""
+    """Return an event for a hook with `size` characters of source code in it."""
     text = source(size)
     fields: dict[str, object] = {
         "post_tool_use": {
@@ -88,7 +88,7 @@ def event(hook: str, size: int) -> bytes:
 
 
 def switch_guards_on() -> None:
-    """Have a command and a text guarded, for all projects."""
+    """Add a guard on a command and one on a text, for all projects."""
     for rule, guard in (
         ("Never push with --force", Guard(commands=["git push"], without=["--force"])),
         ("No print in Python", Guard(files=["*.py"], texts=["print"])),
@@ -100,7 +100,7 @@ def switch_guards_on() -> None:
 
 
 def timed(command: list[str], stdin: bytes) -> float:
-    """Return how many milliseconds a process took from start to end."""
+    """Return the milliseconds that a process took from start to end."""
     started = time.perf_counter()
     subprocess.run(command, input=stdin, stdout=subprocess.DEVNULL, check=True)
     return (time.perf_counter() - started) * 1000
@@ -139,7 +139,7 @@ def main() -> None:
     home = tempfile.mkdtemp(prefix="cml-bench-")
     os.environ |= {"CLAUDE_MEM_HOME": home, "CLAUDE_PROJECT_DIR": "/p"}
     models.open_databases()
-    models.PendingEvent.select().count()  # opens the file, for as long as this process lives
+    models.PendingEvent.select().count()  # opens the file, which stays open while this process lives
     with open(os.path.join(home, "config.toml"), "w", encoding="utf-8") as config_file:
         config_file.write("[services]\nautostart = false\n")
     cases = {
@@ -152,7 +152,7 @@ def main() -> None:
         for label, size in SIZES.items():
             cases[f"{hook} {label}"] = (command, event(hook, size))
             if options.against:
-                # Through the link, so that it imports its own package.
+                # By the path of the link, so that it imports its own package.
                 other = os.path.join(options.against, "src", "claude_mem_lite", "hooks", f"{hook}.py")
                 cases[f"{hook} {label}, other"] = ([*command[:-1], other], event(hook, size))
         for label, line in GUARDED.items() if hook == "pre_tool_use" else ():

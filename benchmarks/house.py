@@ -1,23 +1,22 @@
-"""Follow one recorded Edit from the hook's stdin to the next session's text, and count what a reader opens.
+"""Trace one recorded Edit from the hook's stdin to the next session's text; count the code a reader follows.
 
     python benchmarks/house.py [--json] [--list]
 
-One process on a temporary data directory; every module is imported before anything is traced. Four stages:
-`hook` (the event is redacted and appended to the inbox), `compress` (`record_event`), `summarize`
-(`summarize_session`) and `context` (the block of the next session's start). Tasks and routes, which only call
-these, and third-party code do not count. For each stage and in all:
+Runs in one process on a temporary data directory; all modules are imported before tracing. There are four
+stages: `hook` (the event is redacted and appended to the inbox), `compress` (`record_event`), `summarize`
+(`summarize_session`) and `context` (the block for the next session's start). Tasks and routes, which only
+call these, and third-party code are not counted. For each stage and in all:
 
 files      files of the package in which a function was called
-functions  functions of the package that were called, each once however often it ran
-returns    how often the order in which these functions were first called enters a file that was left before:
-           how often somebody who reads each function once, as it comes, turns back to an earlier file
-           (a stage begins with no file read, so the stages do not add up to the figure in all)
+functions  functions of the package that were called, each counted once
+returns    how often a reader who reads each function once, in the order of first calls, turns back to a file
+           that they had left (each stage begins anew, so the stages do not add up to the total)
 payload    how often the event's JSON was parsed
 edit       how often the edit was read from the payload: its two versions, its lines and its hunks
 ast        how often Python source was parsed into a tree
 
-`--list` also prints the files of each stage in the order in which they are entered, with their functions, and
-all files, the shortest first, with their lines and how many of their functions were called.
+`--list` also prints each stage's files in the order in which they are entered, with their functions, and all
+files, the shortest first, with their lines and the number of their functions that were called.
 """
 
 from __future__ import annotations
@@ -54,18 +53,18 @@ if TYPE_CHECKING:
 
 PACKAGE = os.path.dirname(os.path.abspath(claude_mem_lite.__file__))
 REPEATED = {edits.edit_of.__code__: "edit", ast.parse.__code__: "ast"}
-STARTS_PROGRAM = ("__main__", "tasks.consumer")  # modules that do something when they are imported
+STARTS_PROGRAM = ("__main__", "tasks.consumer")  # modules that run something when imported
 
 
 @dataclasses.dataclass
 class Trace:
-    """The package's functions in the order of their first call, and how often each of REPEATED was done."""
+    """The package's functions in the order of their first call, and counts of the work in REPEATED."""
 
     functions: dict[CodeType, None] = dataclasses.field(default_factory=dict)
     repeated: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def saw(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Take note of a call, as `sys.setprofile` reports it."""
+        """Record a call, as `sys.setprofile` reports it."""
         code = frame.f_code
         if event != "call":
             return
@@ -77,12 +76,12 @@ class Trace:
             self.functions.setdefault(code)
 
     def files(self) -> list[str]:
-        """Return the file of each function in turn, of neighbours in one file once."""
+        """Return the file of each function in turn, once for successive functions of the same file."""
         names = (file_of(code) for code in self.functions)
         return [name for name, _ in itertools.groupby(names)]
 
     def figures(self) -> dict[str, int]:
-        """Return what the module's docstring explains."""
+        """Return the figures that the module's docstring explains."""
         entered = self.files()
         return {
             "files": len(set(entered)),
@@ -93,19 +92,19 @@ class Trace:
 
 
 def is_ours(code: CodeType) -> bool:
-    """Tell whether code is a function of the package with a name: no module, class body or lambda."""
+    """Tell whether code is a named function of the package, not a module, class body or lambda."""
     is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
     return bool(is_function) and os.path.abspath(code.co_filename).startswith(PACKAGE)
 
 
 def file_of(code: CodeType) -> str:
-    """Return the file of a function of the package, relative to it."""
+    """Return the file of one of the package's functions, relative to the package."""
     return os.path.relpath(code.co_filename, PACKAGE)
 
 
 @contextlib.contextmanager
 def traced(stages: dict[str, Trace], name: str) -> Iterator[None]:
-    """Trace what is called meanwhile."""
+    """Trace the functions called in a block."""
     trace = stages[name] = Trace()
     sys.setprofile(trace.saw)
     try:
@@ -115,7 +114,7 @@ def traced(stages: dict[str, Trace], name: str) -> Iterator[None]:
 
 
 def import_all() -> None:
-    """Import the package's modules, so that what runs at an import is not traced."""
+    """Import the package's modules, so that code run on import is not traced."""
     for module in pkgutil.walk_packages(claude_mem_lite.__path__, "claude_mem_lite."):
         if not module.name.endswith(STARTS_PROGRAM):
             importlib.import_module(module.name)
@@ -127,7 +126,7 @@ def edit() -> dict[str, Any]:
 
 
 def follow(event: dict[str, Any]) -> tuple[dict[str, Trace], str]:
-    """Return the stages of one event, and the text that the next session begins with."""
+    """Return the traces of one event by stage, and the text at the next session's start."""
     stages: dict[str, Trace] = {}
     raw = json.dumps(event).encode()
     with traced(stages, "hook"):
@@ -146,7 +145,7 @@ def follow(event: dict[str, Any]) -> tuple[dict[str, Trace], str]:
 
 
 def print_files(stages: dict[str, Trace], whole: Trace) -> None:
-    """Print what `--list` asks for."""
+    """Print the lists of `--list`."""
     for name, trace in stages.items():
         print(f"\n{name}")
         for path, codes in itertools.groupby(trace.functions, key=file_of):
@@ -158,7 +157,7 @@ def print_files(stages: dict[str, Trace], whole: Trace) -> None:
 
 
 def lines_of(path: str) -> int:
-    """Return how many lines a file of the package has."""
+    """Return the number of lines of one of the package's files."""
     with open(os.path.join(PACKAGE, path), encoding="utf-8") as file:
         return len(file.readlines())
 

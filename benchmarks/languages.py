@@ -1,7 +1,7 @@
-"""Time and memory of mapping sources that tree-sitter reads: `python benchmarks/languages.py DIR…`.
+"""Measure time and memory of mapping sources with tree-sitter: `python benchmarks/languages.py DIR…`.
 
-Without a folder a TypeScript project of 1,000 files is made up. Prints for each the milliseconds for 1,000
-lines of each language, what a first scan and one without changes take, and how much the process grew.
+Without a DIR, a TypeScript project of 1,000 files is made up. Prints for each project the milliseconds per
+1,000 lines of each language, the time of a first scan and of one without changes, and the peak memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ METHOD = """
 
 
 def made_up(folder: Path, *, files: int = 1_000, methods: int = 10) -> None:
-    """Write a TypeScript project; a file has some 110 lines."""
+    """Write a TypeScript project; each file has about 110 lines."""
     (folder / ".git").mkdir()
     for number in range(files):
         path = folder / "src" / f"part{number % 40}" / f"shop{number}.ts"
@@ -51,7 +51,7 @@ def made_up(folder: Path, *, files: int = 1_000, methods: int = 10) -> None:
 
 
 def measure(folder: str) -> None:
-    """Print what mapping a folder takes."""
+    """Print time and memory of mapping a folder."""
     taken: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     functions: Counter[str] = Counter()
@@ -87,12 +87,12 @@ def measure(folder: str) -> None:
 
 
 def peak_mb() -> float:
-    """Return the most memory that this process has had."""
+    """Return this process's peak memory in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
 
 
 def main() -> None:
-    """Measure the folders named, or one made up."""
+    """Measure the folders given, or one made up."""
     with tempfile.TemporaryDirectory() as temporary:
         os.environ["CLAUDE_MEM_HOME"] = str(Path(temporary) / "home")
         models.open_databases()

@@ -1,9 +1,9 @@
-"""The same history with payloads ten times as long, to see what a memory keeps of it then.
+"""Make the payloads of a history ten times as long, to test what a memory keeps of it.
 
     python benchmarks/lengthen.py [--factor N]
 
-Each text of a tool call is surrounded by texts of its own kind from other calls of the history, half of
-them before it and half after: files by files, outputs by outputs, changes by changes. Ids, names, paths,
+Surrounds each text of a tool call with texts of the same kind from other calls of the history, half of them
+before it and half after: files with files, outputs with outputs, changes with changes. Ids, names, paths,
 commands, prompts and last messages stay as they are. No randomness. Prints the size of the tool events.
 """
 
@@ -28,7 +28,7 @@ _TOOL_EVENTS = ("PostToolUse", "PostToolUseFailure")
 
 @dataclass
 class _Change:
-    """One edit: the file before and after it, the strings it replaced, and the hunks between."""
+    """One edit: the file before and after it, the old and new strings, and the hunks."""
 
     before: str
     after: str
@@ -42,7 +42,7 @@ class _Change:
 
 @dataclass
 class _Donors:
-    """What a history offers of each kind, each with the index of the event it comes from."""
+    """The texts and changes of a history by kind, each with the index of its event."""
 
     files: list[tuple[int, str]] = field(default_factory=list)
     outputs: list[tuple[int, str]] = field(default_factory=list)
@@ -51,7 +51,7 @@ class _Donors:
 
 
 def lengthened(events: list[Event], factor: int = 10) -> list[Event]:
-    """Return the history with its tool events about `factor` times as long; `events` stay as they are."""
+    """Return the history with its tool events about `factor` times as long; `events` is not changed."""
     donors = _donors(events)
     return [_lengthened(event, index, donors, factor) for index, event in enumerate(events)]
 
@@ -82,7 +82,7 @@ def _donors(events: list[Event]) -> _Donors:
 
 
 def _change(event: Event) -> _Change | None:
-    """Return the edit that an event tells of, where it is told whole."""
+    """Return the edit in an event, None if the event does not have all of it."""
     response = _response(event)
     if event["tool_name"] not in {"Edit", "Write"}:
         return None
@@ -138,7 +138,7 @@ def _lengthen_cell(event: Event, index: int, donors: _Donors, factor: int) -> No
 
 
 def _surrounded(text: str, index: int, donors: list[tuple[int, str]], factor: int) -> str:
-    """Return the text amid others of its kind, (factor - 1) times as long as itself, whole lines of them."""
+    """Return the text between others of its kind, whole lines, (factor - 1) times its own length in all."""
     missing = (factor - 1) * len(text)
     others = _others(index, donors)
     after = _take(others, missing // 2)
@@ -147,7 +147,7 @@ def _surrounded(text: str, index: int, donors: list[tuple[int, str]], factor: in
 
 
 def _take(others: Iterator[str], length: int) -> str:
-    """Return about so many characters of the next texts; the last is cut at a line."""
+    """Return about `length` characters of the next texts; the last text is cut at the end of a line."""
     parts: list[str] = []
     while length > 0:
         lines = next(others).strip("\n").split("\n")
@@ -158,14 +158,14 @@ def _take(others: Iterator[str], length: int) -> str:
 
 
 def _others(index: int, donors: list[tuple[int, Any]]) -> Iterator[Any]:
-    """Yield the texts of other events for ever, beginning with those that come after `index`."""
+    """Yield the texts of other events in an endless cycle that begins after `index`."""
     later = [text for at, text in donors if at > index]
     earlier = [text for at, text in donors if at < index]
     return itertools.cycle([*later, *earlier])
 
 
 def _surrounding_changes(change: _Change, index: int, donors: _Donors, missing: int) -> list[_Change]:
-    """Return the change amid others that are together about `missing` characters long."""
+    """Return the change between others whose total length is about `missing` characters."""
     sides: tuple[list[_Change], list[_Change]] = ([], [])
     others = _others(index, donors.changes)
     for side, share in zip(sides, (missing // 2, missing), strict=True):
@@ -176,7 +176,7 @@ def _surrounding_changes(change: _Change, index: int, donors: _Donors, missing: 
 
 
 def _lengthen_change(event: Event, changes: list[_Change]) -> None:
-    """Write the changes into the event as one, their files one below the other."""
+    """Write the changes into the event as one change to one file that joins their files."""
     response, arguments = event["tool_response"], event["tool_input"]
     hunks: list[dict[str, Any]] = []
     old_at = new_at = 0

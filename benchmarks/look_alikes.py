@@ -1,7 +1,7 @@
-"""Sixty kinds of text that resemble secrets and are none: hashes, identifiers, placeholders, code, prose.
+"""Make up texts of sixty kinds that resemble secrets: hashes, identifiers, placeholders, code, prose.
 
-Redaction must leave them unchanged. The forms are in `data/look_alikes.jsonl`; "@" and a name of `_FILLS` stands
-for digits and letters from a seed. The rules were fitted to `forms` before they met those `held_out`.
+Redaction must leave them unchanged. The forms are in `data/look_alikes.jsonl`; "@" with a name in `_FILLS`
+stands for a value from a seed. The rules were fitted to `forms`; the `held_out` forms were not used for it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STEMS = (
 
 
 def look_alike(kind: str, rng: Random, *, held_out: bool | None = None) -> str:
-    """Return a new text of `kind`, in the first forms, in those held out, or in any of both."""
+    """Return a new text of `kind` in one of the first forms, the held-out forms, or (None) all forms."""
     first, second = _KINDS[kind]["forms"], _KINDS[kind]["held_out"]
     forms = (*first, *second) if held_out is None else second if held_out else first
     return _filled(rng.choice(forms), rng)

@@ -1,4 +1,4 @@
-"""Read the options of a benchmark, give it a data directory of its own, and time what it does."""
+"""Shared parts of the benchmarks: an option parser, a temporary data directory, and timing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
-    """Return what reads the options of a script; its help is the docstring as it stands."""
+    """Return a parser of a script's options, with the docstring printed unchanged as its help."""
     return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 @contextlib.contextmanager
 def memory(*, model: str = "", **environment: str) -> Iterator[str]:
-    """Yield a new data directory, with a model if not the default one; it goes with its services."""
+    """Yield a new data directory, with `model` if given; at the end stop its services and delete it."""
     from claude_mem_lite import config
     from claude_mem_lite.services import supervise
     from claude_mem_lite.storage import models
@@ -47,7 +47,7 @@ def p95(values: Sequence[float]) -> float:
 
 
 def took_ms(command: list[str], environment: Mapping[str, str] = os.environ) -> float:
-    """Return how long a process took, whatever it ended with."""
+    """Return the milliseconds that a process took, whatever its exit status."""
     started = time.perf_counter()
     subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     return (time.perf_counter() - started) * 1000

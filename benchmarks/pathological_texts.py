@@ -1,8 +1,8 @@
-"""Shapes of text that could make a search for secrets slow.
+"""Generate texts that could make the search for secrets slow.
 
-`SHAPES` maps a name to a maker of pieces: repeated signs that no secret follows, thousands of secrets, quotes
-and brackets without an end, runs without a blank, and large files of everyday formats. Every value comes from
-a seed and opens nothing.
+`SHAPES` maps a name to a function that makes pieces: repeated prefixes without a secret after them, thousands
+of secrets, quotes and brackets that never close, runs without white space, and large files of everyday
+formats. Every value comes from a seed and gives no access.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def _word(rng: Random) -> str:
 
 
 def _same(piece: str, times: int = 64) -> Unit:
-    """Return what repeats a piece as it is."""
+    """Return a function that repeats a piece unchanged."""
     return lambda _: piece * times
 
 
 def _form(form: str) -> Unit:
-    """Return what fills the marks of a form: see `_MARKS`."""
+    """Return a function that fills the marks in a form, see `_MARKS`."""
 
     def make(rng: Random) -> str:
         filled = form
@@ -155,7 +155,7 @@ SHAPES: dict[str, Unit] = {
     "one password again and again": _same("password=Harbor!Honey8481\n"),
     "one password, then text without it": _form("%W %W %N Harbor!Honey8481\n"),
     "a chain of commands": _form("PASSWORD=%P make && TOKEN=%R curl -H 'X-Api-Key: %R' h | "),
-    # Signs of secrets that none follows.
+    # Signs of secrets without a secret after them.
     "password=": _same("password="),
     "password: in prose": _form("The password: it was %W, and the token of %W too. "),
     "secret='": _same("secret='"),
@@ -193,7 +193,7 @@ SHAPES: dict[str, Unit] = {
     "cat .env": _same("cat .env; "),
     "grep lines": _form(".env:%N:%W=%R\n"),
     "here-documents": _form("cat > .env <<'EOF'\nA=%W\nEOF\n"),
-    # No ends.
+    # Runs without an end.
     "one letter": _same("a"),
     "blanks": _same(" "),
     "line ends": _same("\n"),
@@ -216,7 +216,7 @@ SHAPES: dict[str, Unit] = {
     "words of another script": _same("密钥和口令 пароль contraseña "),
     "emoji": _same("🔑🔒"),
     "the dotted capital I": _same("İ"),
-    # Files of every day.
+    # Everyday files.
     "source code": _source,
     "minified JavaScript": _minified,
     "a log": _form("2026-03-02T10:11:12.%N INFO [%W] request %N by user %W took %N ms\n"),

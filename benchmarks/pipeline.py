@@ -1,10 +1,10 @@
-"""From a hook's exit to a search that finds it, and how fast a full queue is worked off.
+"""Measure the time from a hook's exit until search finds the event, and how fast a full queue is processed.
 
     python benchmarks/pipeline.py [--captures N] [--backlog N]
 
-Runs the real services in a temporary data directory. Prints median and 95th percentile of hook exit to
-searchable, of the consumer's start latency, captures per second, how long a new event waits behind so many
-that waited before the services started, idle CPU, and peak memory.
+Runs the real services in a temporary data directory. Prints median and 95th percentile of the times from hook
+exit to searchable and from append to finished, captures per second, how long a new event waits behind a
+backlog from before the services' start, idle CPU, and peak memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from claude_mem_lite.storage import models, queries
 
 
 def capture_event(number: int, session: str = "b") -> str:
-    """Return a test run with a word of its own to look for."""
+    """Return a test run with a unique word to search for."""
     stdout = (
         f"FAILED tests/test_a.py::test_word{number}x - assert {number} == 0\n1 failed, 40 passed in 0.9s\n"
     )
@@ -60,7 +60,7 @@ def start_latency(number: int) -> float:
 
 
 def process_numbers(pid: int) -> tuple[float, float]:
-    """Return a process's CPU seconds so far and its peak memory in MiB (Linux)."""
+    """Return a process's CPU time in seconds and its peak memory in MiB (Linux only)."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
@@ -77,7 +77,7 @@ def idle_cpu(seconds: float) -> dict[str, float]:
 
 
 def drain(backlog: int) -> float:
-    """Append many events at once; return how many are finished in a second."""
+    """Append many events at once; return how many are finished per second."""
     done = queries.queue_stats()["done"]
     for number in range(backlog):
         inbox.append(capture_event(number, session=f"s{number % 20}"), "/p")
@@ -88,7 +88,7 @@ def drain(backlog: int) -> float:
 
 
 def behind(backlog: int) -> float:
-    """Start the services on events that wait; return the seconds until a new one is finished."""
+    """Start the services with a backlog of events; return the seconds until a new event is finished."""
     supervise.down()
     for number in range(backlog):
         inbox.append(capture_event(30_000 + number, session=f"t{number % 20}"), "/p")

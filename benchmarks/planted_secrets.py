@@ -1,8 +1,8 @@
-"""Made-up secrets of sixty kinds in their services' formats, each in the forms that files and commands have.
+"""Make up secrets of sixty kinds in their services' formats, in the forms found in files and commands.
 
-Every value comes from a seed and opens nothing. Formats are put together from parts, so that no scanner of
-secrets takes this source for one. The forms are in `data/planted_secrets.jsonl`: "@@" stands for the secret,
-%N, %n and %c for its name. The rules of redaction were fitted to `forms` before they met those `held_out`.
+Every value comes from a seed and gives no access. Prefixes are split into parts, so that secret scanners do
+not report this source. The forms are in `data/planted_secrets.jsonl`: "@@" stands for the secret, %N, %n and
+%c for its name. The redaction rules were fitted to `forms`; the `held_out` forms were not used for fitting.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from secret_values import Maker
 
-_PIECE, _SHORTEST = 10, 6  # characters: so many of a secret in a row are a leak
+_PIECE, _SHORTEST = 10, 6  # characters of a secret in a row that count as a leak; shortest part checked
 
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One secret in its form; a piece of it that is found again has leaked."""
+    """One secret in its form; it has leaked if one of its pieces is found again."""
 
     kind: str
     text: str
@@ -34,7 +34,7 @@ class Planted:
 
 
 def plant(kind: str, rng: Random, *, held_out: bool | None = None) -> Planted:
-    """Return a new secret of `kind`, in the first forms, in those held out, or in any of both."""
+    """Return a new secret of `kind` in one of the first forms, the held-out forms, or (None) all forms."""
     made = _MAKERS[kind](rng)
     value, parts = (made, (made,)) if isinstance(made, str) else made
     form = rng.choice(_forms(kind, held_out=held_out)).replace("@@", value)
@@ -58,14 +58,14 @@ def _camel(name: str) -> str:
 
 def _pieces(part: str) -> list[str]:
     if len(part) <= _PIECE:
-        return [part] if len(part) >= _SHORTEST else []  # a shorter rest of a key may stand anywhere
-    if len(part) <= 2 * _PIECE:  # passwords of two words share their beginnings
+        return [part] if len(part) >= _SHORTEST else []  # shorter text may occur anywhere by chance
+    if len(part) <= 2 * _PIECE:  # passwords of two words may share their first word
         return [part, part[-8:]]
     middle = len(part) // 2
     return [part[:_PIECE], part[middle - _PIECE // 2 : middle + _PIECE // 2], part[-_PIECE:]]
 
 
-# For a kind without forms of its own: its values are recognized wherever they stand.
+# Forms of kinds without their own: redaction recognizes their values wherever they occur.
 TOKEN_FORMS: tuple[str, ...] = (
     "%N=@@",
     "export %N='@@'",

@@ -1,17 +1,16 @@
-"""Fit the gate of recall, which tells whether memory has what a prompt needs; print what it trades.
+"""Fit recall's gate, which decides whether the memory has what a prompt needs; print what passes it.
 
     python benchmarks/recall_gate.py PROMPTS TRANSCRIPTS NEEDS
 
-PROMPTS is a file of `recall_prompts.py`, asked of the recorded history: those with an answer need memory,
-the others don't. TRANSCRIPTS is a folder of a project's transcripts, whose sessions are taken in one by one,
-oldest first: each of their prompts is asked of what came before its session. NEEDS has a JSON object a line,
-{"session": ID, "prompt": N}: a prompt, counted from 0, for which memory was needed; other prompts count as
-none. The prompts of PROMPTS of the kind "unrelated" are asked of this history, too, at several points: none
-of them needs memory.
+PROMPTS is a file for `recall_prompts.py`, run on the recorded history: prompts with an answer need memory,
+the others do not. TRANSCRIPTS is a folder of a project's transcripts; its sessions are imported one by one,
+oldest first, and each prompt is run on the memory before its session. NEEDS has one JSON object per line,
+{"session": ID, "prompt": N}: a prompt, counted from 0, that needed memory; all others did not. The prompts in
+PROMPTS of the kind "unrelated" are run on this history, too, at several points; none of them needs memory.
 
-Both histories weigh the same, and so do their prompts with a need and without. The intercept lets through
-the share of the second history's prompts that is wished for. AUC and what passes are cross-validated, by
-sessions.
+Both histories have the same weight, and so have their prompts with and without a need. The intercept is set
+so that the wanted share of the second history's prompts passes. AUC and passing prompts are cross-validated
+by session.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
 NAMES = ("evidence", "order", "first", "question", "rows", "unknown", "nearness")
 MODES = ("hybrid", "fts")
-# What may pass of all prompts of a team at work; what is known by words alone is less sure.
+# Share of a working team's prompts that may pass; results by words alone are less certain.
 PASSES = {"hybrid": 0.5, "fts": 0.42}
 FOLDS, RIDGE = 8, 1e-2
 OFF_TOPIC, EVERY = "unrelated", 20
@@ -64,9 +63,9 @@ progress = Console(stderr=True)
 
 @dataclass(slots=True)
 class Sample:
-    """Prompts as the gate sees them: features, what kind each is of, and which belong together.
+    """Prompts as the gate sees them: their features, kinds, and groups that are not split in validation.
 
-    `silent` are those of a history that need no gate: nothing was found on them, or asked for.
+    `silent` counts by history the prompts that need no gate: they ask nothing, or nothing was found.
     """
 
     features: list[tuple[float, ...]] = field(default_factory=list)
@@ -84,7 +83,7 @@ class Sample:
         kind: tuple[str, str],
         group: int,
     ) -> None:
-        """Ask a prompt of a project; its kind names the history, and what the prompt is in it."""
+        """Run a prompt on a project's memory; `kind` is the history and the prompt's kind in it."""
         text, scope = question(prompt), Scope(project_dir=project_dir)
         now = time.monotonic()
         features: tuple[float, ...] = ()
@@ -110,7 +109,7 @@ class Sample:
 
 
 def ask_recorded(samples: dict[str, Sample], prompts: Sequence[dict[str, Any]]) -> None:
-    """Ask prompts of the recorded history, by both legs and by words alone."""
+    """Run prompts on the recorded history, by hybrid search and by words alone."""
     with recorded() as by:
         for at, given in enumerate(prompts):
             kind = ("recorded", ANSWERED if given.get("answer_contains") else given["kind"])
@@ -121,7 +120,7 @@ def ask_recorded(samples: dict[str, Sample], prompts: Sequence[dict[str, Any]]) 
 def ask_history(
     samples: dict[str, Sample], folder: Path, needs: set[tuple[str, int]], off_topic: Sequence[str]
 ) -> None:
-    """Ask each prompt of a history of what came before its session; now and then what is off its topic."""
+    """Run each prompt before its session is imported; every 20 sessions, also run unrelated prompts."""
     plan = sessions_in(str(folder))
     with temporary_memory():
         taking = Import(Plan(), now=time.time(), learn=learnings.learn, make_room=int)
@@ -147,7 +146,7 @@ def ask_history(
 
 
 def prompts_of(session: Session) -> list[str]:
-    """Return a session's prompts, "" for what the client wrote into one."""
+    """Return a session's prompts, "" for each that the client wrote."""
     found = []
     for line in Path(session.path).read_text(encoding="utf-8", errors="replace").splitlines():
         row: dict[str, Any] = json.loads(line)
@@ -163,12 +162,12 @@ def prompts_of(session: Session) -> list[str]:
 
 
 def fit(features: Numbers, labels: Numbers, weights: Numbers) -> Numbers:
-    """Return the weights of a logistic regression, for (n, k) features, its intercept last."""
+    """Return the k weights and the intercept of a logistic regression on (n, k) features."""
     scale = features.std(axis=0) + 1e-9
     table = np.hstack([features / scale, np.ones((len(features), 1))])
     ridge = RIDGE * weights.sum() * np.diag([1.0] * features.shape[1] + [0.0])
     solved: Numbers = np.zeros(table.shape[1])
-    for _ in range(50):  # Newton's method; ten steps do
+    for _ in range(50):  # Newton's method; ten steps are enough
         certain = 1 / (1 + np.exp(-table @ solved))
         slope = table.T @ (weights * (labels - certain)) - ridge @ solved
         solved += np.linalg.solve((table.T * (weights * certain * (1 - certain))) @ table + ridge, slope)
@@ -177,14 +176,14 @@ def fit(features: Numbers, labels: Numbers, weights: Numbers) -> Numbers:
 
 
 def area(certain: Numbers, labels: Numbers) -> float:
-    """Return how often a prompt that needs memory is told from one that doesn't (ROC AUC)."""
+    """Return the ROC AUC: how often a prompt that needs memory ranks above one that does not."""
     places = np.argsort(np.argsort(certain)) + 1
     ones = labels.sum()
     return float((places[labels == 1].sum() - ones * (ones + 1) / 2) / (ones * (len(labels) - ones)))
 
 
 def show(mode: str, sample: Sample) -> None:
-    """Print a gate for one kind of search, and what it lets through."""
+    """Print the gate for one kind of search, and the prompts that pass it."""
     features, groups = np.array(sample.features), np.array(sample.groups)
     labels = np.array([kind in {ANSWERED, NEEDED} for _, kind in sample.kinds], float)
     histories = np.array([history for history, _ in sample.kinds])
@@ -232,7 +231,7 @@ def main() -> int:
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file with one a line."""
+    """Return the objects of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 

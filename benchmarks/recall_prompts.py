@@ -1,12 +1,12 @@
-"""Counts what recall answers of prompts about the recorded history, and where it is silent.
+"""Count which prompts about the recorded history recall answers, and on which it stays silent.
 
     python benchmarks/recall_prompts.py FILE [--words] [--later] [--show]
 
-FILE has a JSON object a line: {"kind": …, "prompt": …, "answer_contains": [text, …]}. A prompt with
-`answer_contains` is answered when all of it stands in what is told, of a list in it one; one without is to be
-met with silence.
-Each is the first of a session of its own, or with `--later` one that was told something before. Below the
-figures stands what other thresholds of the gate trade.
+FILE has one JSON object per line: {"kind": …, "prompt": …, "answer_contains": [text, …]}. A prompt with
+`answer_contains` counts as answered if recall's text contains all items; of an item that is a list, one is
+enough. On a prompt without it, recall should stay silent.
+Each prompt is the first of its own session, or with `--later` follows an earlier recall. Below the figures
+come those of other thresholds of the gate.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 @contextlib.contextmanager
 def recorded() -> Iterator[Searcher]:
-    """Remember the recorded history for a while; give what searches it."""
+    """Store the recorded history in a temporary memory; yield its searcher."""
     with temporary_memory():
         for event in demo.recorded_events():
             inbox.append(scrub(json.dumps(event)), demo.PROJECT)
@@ -48,7 +48,7 @@ def recorded() -> Iterator[Searcher]:
 
 
 def told(by: Searcher, prompts: Sequence[dict[str, Any]], *, later: bool = False) -> list[dict[str, Any]]:
-    """Return for each prompt what recall tells: `text`, `tokens`, and whether it is an answer."""
+    """Return each prompt with recall's `text` and `tokens`, and whether it `is_answer`."""
     found = []
     for each in prompts:
         shown = Shown()
@@ -62,7 +62,7 @@ def told(by: Searcher, prompts: Sequence[dict[str, Any]], *, later: bool = False
 
 
 def figures(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the shares of each kind in a line, and the mean tokens of a prompt."""
+    """Return a line with each kind's share of right results, and the mean tokens per prompt."""
     kinds = defaultdict(list)
     for row in rows:
         kinds[row["kind"]].append(row)
@@ -75,7 +75,7 @@ def figures(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def main() -> int:
-    """Play the recorded history, ask the prompts, and print the figures."""
+    """Store the recorded history, run the prompts, and print the figures."""
     parser = measuring.parser(__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--words", action="store_true", help="search by words alone")

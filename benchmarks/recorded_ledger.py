@@ -1,4 +1,4 @@
-"""The recorded history on a disk that changes with it: its events, and what their calls did to the files."""
+"""Replay the recorded history on disk: yield its events, and make their changes to the files."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from claude_mem_lite.cli import demo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What shell commands of the history changed: the file of its one inline script, those of its sed commands.
+# The shell commands of the history that change files: one inline script and sed commands.
 _SCRIPT = re.compile(r"^python3 - <<'EOF'\n(.*?)\nEOF$", re.DOTALL | re.MULTILINE)
 _SED = re.compile(r"sed -i '(?:[^']*)' [\w/.]+")
 
 
 def events(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the recorded events as if the project had lain in a folder."""
+    """Yield the recorded events with the project's path replaced by a folder."""
     for event in demo.recorded_events():
         yield json.loads(json.dumps(event).replace(demo.PROJECT, str(folder)))
 
 
 def apply(event: dict[str, Any], folder: Path) -> None:
-    """Do to the Python files in the folder what a recorded tool call did to them."""
+    """Apply a recorded tool call's changes to the files in the folder."""
     if event["hook_event_name"] != "PostToolUse":
         return
     given = event["tool_input"]

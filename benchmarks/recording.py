@@ -1,10 +1,10 @@
-"""Draw the recording of the README: a session before and after, from what the real demo prints.
+"""Draw the README's animation, a session without and with memory, from the output of the real demo.
 
     python benchmarks/recording.py [FILE]
 
-Runs `claude-mem demo` in a terminal of 80 columns and writes docs/demo.svg, or FILE. The lines of before are
-the moments of the demo, where without a memory Claude is told nothing. No script and no font is loaded from
-elsewhere; who prefers reduced motion sees all of it at once.
+Runs `claude-mem demo` in a terminal of 80 columns and writes docs/demo.svg, or FILE. The part without memory
+shows the same moments of the demo, with nothing shown to Claude. The image loads no scripts or fonts; with
+reduced motion preferred, it shows everything at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from claude_mem_lite.cli.demo import MOMENTS
 
 COLUMNS = 80
 WIDTH, LINE, LEFT, TOP = 720, 19, 18, 42
-# Runs the command as on a terminal, without the progress bars.
+# Runs the command as if on a terminal, without progress bars.
 PROGRAM = (
     "import sys\n"
     "from claude_mem_lite.cli import terminal\n"
@@ -51,7 +51,7 @@ def demo() -> list[str]:
 
 
 def before() -> list[str]:
-    """Return what happens in the moments of the demo where there is no memory."""
+    """Return the lines of the demo's moments without a memory."""
     found = []
     for number, moment in enumerate(MOMENTS, 1):
         found += [f"\x1b[1m{number}  {moment.title.split(' that ')[0]}\x1b[0m", f"   {moment.happens}",
@@ -72,7 +72,7 @@ def drawn(line: str) -> str:
 
 
 def svg(lines: list[str]) -> str:
-    """Return the picture of lines that appear one after the other."""
+    """Return an SVG in which the lines appear one after the other."""
     height = TOP + LINE * len(lines) + 14
     rows = []
     for number, line in enumerate(lines):

@@ -1,17 +1,17 @@
-"""Measure redaction: the planted secrets that it takes out, the look-alikes that it spares, and its time.
+"""Measure redaction: the planted secrets that it removes, the look-alikes that it leaves alone, and its time.
 
     python benchmarks/redaction.py [--only secrets|times] [--seed N] [--forms first|held-out|all] [--each 20]
 
-Secrets: made-up ones of each kind in `planted_secrets`, and as many texts of `look_alikes`, each in an event
-of its own: edits of files, command lines, outputs, JSON within JSON, prompts. Every event goes the way of a
-hook, `scrub` and `inbox.append` in a temporary data directory; then every byte of that directory is
-searched for pieces of ten characters of each secret. A look-alike must come out as it went in.
+Secrets: made-up secrets of each kind in `planted_secrets` and look-alikes of each kind in `look_alikes`, each
+in its own event: file edits, command lines, outputs, JSON inside JSON, prompts. Events take the same path as
+in a hook, `scrub` and `inbox.append`, in a temporary data directory. Then every byte of that directory is
+searched for pieces of ten characters of each secret. A look-alike must come out unchanged.
 
-Times: whole hook processes with 500 kB and 1 MB of each shape of `pathological_texts`, in processor time,
-against the bare interpreter beside them. What is over a bound is measured up to twice more; the best counts.
+Times: the processor time of whole hook processes with 500 kB and 1 MB of each shape of `pathological_texts`,
+compared with the bare interpreter. A shape over a limit is measured up to twice more; the best result counts.
 
-Ends with 1 when less than 99 % of the secrets are caught, more than 1 % of the look-alikes altered, or a
-shape costs more than 25 times the bare interpreter or 2.2 times as much as half of its text.
+Exits with 1 if less than 99 % of the secrets are caught, more than 1 % of the look-alikes are altered, or a
+shape takes more than 25 times as long as the bare interpreter or 2.2 times as long as half of its text.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HALVES = {"first": False, "held-out": True, "all": None}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An event with one text in it; `pieces` of a secret must go, a look-alike has none."""
+    """An event with one text in it; redaction must remove all `pieces` of a secret, a look-alike has none."""
 
     kind: str
     text: str
@@ -63,7 +63,7 @@ class Case:
 
 
 def main() -> None:
-    """Plant, scrub, store, search and count; then time."""
+    """Plant, scrub and store secrets and count the leaks; then measure times."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def count(options: argparse.Namespace) -> bool:
-    """Print how many secrets were caught and look-alikes altered; return whether that is good enough."""
+    """Print how many secrets were caught and look-alikes altered; return whether both meet their limits."""
     planted, harmless = cases(options.seed, options.each, held_out=_HALVES[options.forms])
     leaked = leaks(planted)
     altered = alterations(harmless)
@@ -99,7 +99,7 @@ def count(options: argparse.Namespace) -> bool:
 
 
 def time_shapes(names: list[str]) -> bool:
-    """Print what each shape of text costs a hook, the worst first; return whether all are within bounds."""
+    """Print a hook's time for each shape of text, the slowest first; return whether all are within limits."""
     rows = []
     for name in names:
         ratios, growth = _shape_times(name)
@@ -119,7 +119,7 @@ def time_shapes(names: list[str]) -> bool:
 
 
 def _shape_times(name: str) -> tuple[list[float], float]:
-    """Return the ratios of a shape's times to the bare interpreter's by size, and how the last one grows."""
+    """Return the ratios of a shape's times to the bare interpreter's by size, and that of 1 MB to 500 kB."""
     hook = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, "post_tool_use.py")]
     bare = [sys.executable, "-I", "-S", "-c", "pass"]
     texts = [pathological_texts.text(name, size, random.Random(size)) for size in SIZES]
@@ -142,7 +142,7 @@ def _processor_s(command: list[str], stdin: bytes) -> float:
 
 
 def cases(seed: int, each: int, *, held_out: bool | None = None) -> tuple[list[Case], list[Case]]:
-    """Return `each` secrets and look-alikes of every kind, in events of the first, held out or all forms."""
+    """Return `each` secrets and look-alikes of every kind; `held_out` selects forms and events, None all."""
     rng = random.Random(seed)
     first, second = surroundings.FIRST, surroundings.HELD_OUT
     around = (*first, *second) if held_out is None else second if held_out else first
@@ -159,16 +159,16 @@ def cases(seed: int, each: int, *, held_out: bool | None = None) -> tuple[list[C
 
 
 def leaks(planted: list[Case]) -> list[Case]:
-    """Return the secrets of which a piece is found in the data directory, and lose no event."""
+    """Return the secrets of which a piece is found in the data directory; exit if an event is missing."""
     for case in planted:
         inbox.append(scrubbed(case), "/home/me/shop")
     home = Path(config.home())
     with sqlite3.connect(home / "queue.db") as database:
-        # Beside the files' bytes: a long row is parted by the borders of its pages.
+        # Searched besides the files' bytes, because page boundaries split long rows.
         rows = [row for (row,) in database.execute("SELECT raw_output FROM pending_queue")]
     database.close()
     files = [path for path in home.rglob("*") if path.is_file()]
-    count = len(rows) + sum(path.parent.name == "spool" for path in files)  # when the disk was slow
+    count = len(rows) + sum(path.parent.name == "spool" for path in files)  # spooled when the disk is slow
     if count != len(planted):
         sys.exit(f"{count} of {len(planted)} events were stored")
     stored = "\n".join(rows).encode() + b"".join(path.read_bytes() for path in files)
@@ -176,12 +176,12 @@ def leaks(planted: list[Case]) -> list[Case]:
 
 
 def alterations(harmless: list[Case]) -> list[Case]:
-    """Return the look-alikes whose event did not come out as it went in."""
+    """Return the look-alikes whose event redaction changed."""
     return [case for case in harmless if json.loads(scrubbed(case)) != case.event]
 
 
 def scrubbed(case: Case) -> str:
-    """Return the event as a hook stores it; the client escapes no letters."""
+    """Return the event as a hook stores it; like the client's JSON, it is not escaped to ASCII."""
     max_chars, ignored = config.capture_limits()
     text = json.dumps(case.event, ensure_ascii=False, separators=(",", ":"))
     return scrub(text, max_chars=max_chars, ignored=(*IGNORED_FILES, *ignored))

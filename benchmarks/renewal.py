@@ -1,9 +1,9 @@
-"""Measure what one changed file costs in a project that is resolved: `python benchmarks/renewal.py DIR`.
+"""Measure how long one changed file takes to resolve in a mapped project: `python benchmarks/renewal.py DIR`.
 
-The folder is copied, its map stored, and its Python files are edited one after another, by a fixed seed: a
-statement goes from a function, a call is added to one, a function is added, lines are added. Prints processor
-time and, with `--check`, in how many cases the stored calls differ from those of a resolution of everything.
-With `--apart` it maps the folder as the consumer does, and prints how this process and its worker grow.
+Copies the folder, stores its map, and edits its Python files one after another with a fixed seed: removes a
+statement, or adds a call, function, method, parameter or empty line. Prints processor time and, with
+`--check`, how often the stored calls differ from those of resolving everything. With `--apart` it maps the
+folder as the consumer does, and prints how the memory of this process and of its worker grows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KINDS = ("a statement less", "a call more", "a function more", "a method more", 
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Run the measurement that the options select."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dir")
     parser.add_argument("--edits", type=int, default=60)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def measure_apart(folder: str) -> None:
-    """Print how much memory mapping a folder takes in this process, and in the worker that resolves."""
+    """Print the memory that mapping a folder takes in this process and in the worker that resolves calls."""
     before = resident_mb()
     with isolation.isolated():
         file_index.scan(folder)
@@ -63,7 +63,7 @@ def measure_apart(folder: str) -> None:
 
 
 def measure(folder: str, options: argparse.Namespace) -> None:
-    """Print what resolving a folder takes, and after each of many edits."""
+    """Print the time of resolving a folder, first completely and then after each of many edits."""
     file_index.scan(folder)
     memory.give_back()
     before = resident_mb()
@@ -95,7 +95,7 @@ def measure(folder: str, options: argparse.Namespace) -> None:
 
 
 def edit(path: Path, chance: random.Random) -> str | None:
-    """Change a file somehow, and return how; None where it could not be."""
+    """Make a random edit to a file and return its kind, None if it was not possible."""
     tree = ast.parse(path.read_bytes())
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
@@ -123,7 +123,7 @@ def edit(path: Path, chance: random.Random) -> str | None:
 
 
 def stored(folder: str) -> set[tuple[object, ...]]:
-    """Return the stored calls, but for their rows' numbers."""
+    """Return the stored calls without their row numbers."""
     return {each[1:] for each in call_edges.known_edges(folder)}
 
 
@@ -146,7 +146,7 @@ def spent(action: object) -> float:
 
 
 def resident_mb() -> float:
-    """Return how much memory this process holds."""
+    """Return this process's resident memory in MB."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 

@@ -1,13 +1,13 @@
-"""Measure how well search finds, on any set of questions with known answers, beside other ways to search.
+"""Measure search quality on sets of questions with known answers, and compare with other search systems.
 
     python benchmarks/retrieval.py DIR… [--split] [--json FILE] [--system NAME]…
 
-A DIR has corpus.jsonl (id, project, title, summary, files, detail, ts) and queries.jsonl (qid, project,
-text, cat, rel: the ids of the right rows). Every system searches within the query's project and embeds with
-the model of the base install. Prints recall@5, recall@10, nDCG@10 (a row is right or not), MRR@10, the time
-to index, the median and 95th percentile of a search in this process, and for each other system the mean
-difference of ours to it with its 95 % interval by paired bootstrap. `--split` adds the figures of each
-category of questions.
+A DIR has corpus.jsonl (id, project, title, summary, files, detail, ts) and queries.jsonl (qid, project, text,
+cat, rel: the ids of the relevant rows). Every system searches within the query's project and embeds with the
+model of the base install. Prints recall@5, recall@10, nDCG@10 (binary relevance), MRR@10, the time to index,
+the median and 95th percentile of a search in this process, and for each other system the mean difference
+between ours and it with a 95 % interval by paired bootstrap. `--split` adds nDCG@10 for each category of
+questions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ progress = Console(stderr=True)
 
 @dataclass
 class Result(retrieval.Result):
-    """What a system scored, and the seconds to index."""
+    """A system's scores and times, with the seconds to index."""
 
     index_s: float = 0.0
 
@@ -58,18 +58,18 @@ class Result(retrieval.Result):
 
 
 def text_of(row: Row) -> str:
-    """Return what of a row other systems are given as one text."""
+    """Return the text of a row that other systems index: title and summary."""
     return f"{row['title']}\n{row['summary'] or ''}".strip()
 
 
 class Encoder:
-    """The model of the base install; texts and their first lines are embedded once for all systems."""
+    """The model of the base install, which embeds documents and queries for all systems."""
 
     def __init__(self) -> None:
         self.model = embedder.load(embedder.resolve("minilm"))
 
     def documents(self, texts: list[str]) -> np.ndarray:
-        """Return (n, 384) float32."""
+        """Return the vectors of texts, (n, 384) float32."""
         batches = range(0, len(texts), 64)
         steps = track(
             batches, "embedding", console=progress, transient=True, disable=not progress.is_terminal
@@ -77,13 +77,13 @@ class Encoder:
         return np.vstack([self.model.embed_documents(texts[start : start + 64]) for start in steps])
 
     def query(self, text: str) -> np.ndarray:
-        """Return (384,) float32."""
+        """Return the vector of a query, (384,) float32."""
         return self.model.embed_query(text, "observation")
 
 
 @contextlib.contextmanager
 def filled(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Searcher]:
-    """Keep the rows and their vectors as the product does, and return what searches them, warm."""
+    """Store the rows and their vectors as the product does; yield a searcher with a loaded model."""
     with memory(rows):
         store = Vectors(encoder.model.record.key, encoder.model.record.dimension)
         titles = encoder.documents([row["title"] for row in rows])
@@ -110,14 +110,14 @@ def ours(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Sea
 
 @contextlib.contextmanager
 def ours_without_vectors(rows: list[Row], _: Encoder, __: np.ndarray) -> Iterator[Search]:
-    """Search as the product does while there is no model."""
+    """Search as the product does without a model."""
     with memory(rows):
         yield retrieval.ours(Searcher(by_meaning=False))
 
 
 @contextlib.contextmanager
 def fts5(rows: list[Row], _: Encoder, __: np.ndarray) -> Iterator[Search]:
-    """Search by SQLite's FTS5 alone: porter, OR, stop words out, titles twice, names as phrases."""
+    """Search by SQLite's FTS5 alone: Porter stemming, OR, no stop words, titles doubled, names as phrases."""
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.execute(
             "CREATE VIRTUAL TABLE rows USING fts5(id UNINDEXED, project UNINDEXED, title, summary, "
@@ -140,7 +140,7 @@ def fts5(rows: list[Row], _: Encoder, __: np.ndarray) -> Iterator[Search]:
 
 @contextlib.contextmanager
 def vector_alone(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Search]:
-    """Search by the exact cosine of title and summary."""
+    """Search by exact cosine similarity with title and summary."""
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         places.setdefault(row["project"], []).append(place)
@@ -155,7 +155,7 @@ def vector_alone(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iter
 
 @contextlib.contextmanager
 def lancedb_default(rows: list[Row], encoder: Encoder, vectors: np.ndarray) -> Iterator[Search]:
-    """Search by LanceDB's own hybrid query as it comes: one text column, RRF with k = 60."""
+    """Search by LanceDB's hybrid query with its defaults: one text column, RRF with k = 60."""
     import lancedb
     import pyarrow as pa
     from lancedb.index import FTS, Bitmap
@@ -219,7 +219,7 @@ OURS = "claude-mem-lite"
 
 @contextlib.contextmanager
 def memory(rows: list[Row]) -> Iterator[None]:
-    """Keep the rows as observations in a data directory of their own."""
+    """Store the rows as observations in a temporary data directory."""
     with temporary_memory(model="minilm"):
         eval_rows.keep_rows(rows)
         yield
@@ -228,7 +228,7 @@ def memory(rows: list[Row]) -> Iterator[None]:
 def run(
     system: Any, rows: list[Row], asked: list[Row], encoder: Encoder, embedded: tuple[np.ndarray, float]
 ) -> Result:
-    """Index the rows, ask all questions once to warm up and once to measure."""
+    """Index the rows, ask all questions, and return scores and times."""
     started = time.perf_counter()
     vectors, embedding_s = embedded
     with system(rows, encoder, vectors) as search:
@@ -240,7 +240,7 @@ def run(
 
 
 def measure(folder: str, names: list[str], encoder: Encoder) -> dict[str, Result]:
-    """Run the systems on one set and print their rows as they come."""
+    """Run the systems on one set and print its table."""
     rows, asked = corpus(folder), queries(folder)
     started = time.perf_counter()
     vectors = encoder.documents(list(map(text_of, rows)))

@@ -1,11 +1,11 @@
-"""Counts which rules of pairs, said in two sessions, are retired, shown as a question, merged, or both told.
+"""Count for pairs of rules from two sessions how often one is retired, questioned, merged, or both are kept.
 
     python benchmarks/rule_pairs.py FILE [--verbose]
 
-FILE has a JSON object a line: `kind` ("beside": both can hold, "contradicts", "same"), `older`, `newer`.
-Each pair is a project of its own in a temporary memory: the older is a session's prompt, its vector is
-written, then the newer is another session's. All of it goes through what the consumer calls, with the real
-model. "kept" are the pairs of which both rules are in memory at all; a question may be one of `--candidates`.
+FILE has one JSON object per line: `kind` ("beside": both can hold, "contradicts", "same"), `older`, `newer`.
+Each pair has its own project in a temporary memory: the older rule is the prompt of one session and gets its
+vector, then the newer rule is the prompt of another. Everything runs through the consumer's functions with
+the real model. "kept" are pairs of which both rules were stored; a question may be one of `--candidates`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OUTCOMES = ("retired", "question", "again", "merged", "apart")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two rules of a project, and how they stand to each other."""
+    """Two rules of a project, and their relation."""
 
     project_dir: str
     kind: str
@@ -44,7 +44,7 @@ class Pair:
 
 
 def kind_of(told: str) -> str:
-    """Return the kind of a pair by the word that a file has for it."""
+    """Return the kind of a pair for the word used in a file."""
     beginnings = {"contra": "contradicts", "same": "same", "resta": "same"}
     return next((kind for start, kind in beginnings.items() if told.startswith(start)), "beside")
 
@@ -69,7 +69,7 @@ def embed() -> None:
 
 
 def outcome(pair: Pair, older: set[str]) -> tuple[str, bool]:
-    """Return what became of the older of two rules, and whether both were kept at all."""
+    """Return what became of the older rule, and whether both rules were stored at all."""
     rows = learning_rows.find(pair.project_dir, state="all")
     kept = [row for row in rows if row.id in older]
     is_merged = any(len(row.source_sessions) > 1 for row in kept)
@@ -83,7 +83,7 @@ def outcome(pair: Pair, older: set[str]) -> tuple[str, bool]:
 
 
 def measure(pairs: list[Pair], *, is_verbose: bool) -> None:
-    """Play all pairs, print what became of them."""
+    """Play all pairs and print the outcomes."""
     for number, pair in enumerate(pairs):
         say(pair.project_dir, f"older-{number}", pair.older)
     embed()

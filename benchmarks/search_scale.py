@@ -1,13 +1,13 @@
-"""Measures search as the memory grows: latency over the socket, memory and disk.
+"""Measure search as the memory grows: latency over the socket, memory and disk.
 
     python benchmarks/search_scale.py [--rows N]… [--searches N]
 
-For each size, rows of made-up text in ten projects, with vectors around one centre a project, are put into
-SQLite and LanceDB; then the real web process is asked over its socket, by questions within a project, by
-questions to all projects, and by full text alone. Last, in this process and by words alone, by the text of
-an issue (the title of a row, and 3,000 characters of others with their paths), beside SQLite's FTS5 asked for
-every word of it: how long both take, and how often the row of the title is among ten found. Rows written by
-the thousand are not what a consumer does: `benchmarks/writes.py` measures that.
+For each size, stores rows of made-up text in ten projects, with vectors around one centre per project, in
+SQLite and LanceDB. Then it queries the real web process over its socket: within a project, in all projects,
+and by full text alone. Last, in this process and by words alone, it searches for issue texts (the title of a
+row and texts and paths of others, 3,000 characters in all), and compares with SQLite's FTS5 queried for every
+word: the time of both, and how often the row with the title is among the ten found. Rows are written by the
+thousand, unlike a consumer's; `benchmarks/writes.py` measures single writes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 PROJECTS = 10
 KEY = embedder.resolve("minilm").key
 DIMENSION = 384
-# Words as frequent as in prose: the nth is n times rarer than the first.
+# Words with frequencies as in prose: the nth is n times rarer than the first.
 VOCABULARY = [
     f"{a}{b}{c}"
     for a in "bdfglmnprst"
@@ -74,19 +74,19 @@ def made_up(number: int, chance: random.Random) -> dict[str, Any]:
 
 
 def make_sessions() -> None:
-    """Remember a session a project."""
+    """Store one session per project."""
     for project in range(PROJECTS):
         models.Session.create(id=f"s{project}", project_dir=f"/p{project}", started_at="", last_event_at="")
 
 
 def working(steps: Iterable[int], what: str) -> Iterable[int]:
-    """Show a bar on a terminal while going through the steps."""
+    """Return the steps with a progress bar if stderr is a terminal."""
     progress = Console(stderr=True)
     return track(steps, what, console=progress, transient=True, disable=not progress.is_terminal)
 
 
 def fill(rows: int) -> None:
-    """Remember made-up rows, with vectors."""
+    """Store made-up rows with vectors."""
     chance, noise = random.Random(1), np.random.default_rng(1)
     centres = noise.normal(size=(PROJECTS, DIMENSION))
     models.open_databases()
@@ -129,12 +129,12 @@ def question(chance: random.Random) -> dict[str, str]:
 
 
 def times(searches: int, search_type: str, *, everywhere: bool = False) -> list[float]:
-    """Ask, and return the milliseconds of each answer."""
+    """Run searches and return the milliseconds of each, after a warm-up."""
     chance, found = random.Random(2), []
     for number in range(searches + PROJECTS):
         asked = question(chance)
         if number < PROJECTS:
-            asked["project"] = f"/p{number}"  # warm: each project has been searched before
+            asked["project"] = f"/p{number}"  # warm-up: search each project once
         if everywhere:
             del asked["project"]
         started = time.perf_counter()
@@ -148,7 +148,7 @@ def times(searches: int, search_type: str, *, everywhere: bool = False) -> list[
 
 
 def long_prompts(searches: int) -> None:
-    """Print what searches by issue texts take, and how often they find the row of the title."""
+    """Print the times of searches for issue texts, and how often they find the row with the title."""
     chance, asked = random.Random(4), []
     models.open_databases(read_only=True)
     for number in range(searches):
@@ -187,14 +187,14 @@ def long_prompts(searches: int) -> None:
 
 
 def folder_mib(path: str) -> float:
-    """Return the size of a folder."""
+    """Return the size of a folder in MiB."""
     return sum(
         os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names
     ) / (1 << 20)
 
 
 def measure(rows: int, searches: int) -> None:
-    """Print one size's figures."""
+    """Print the figures for one size."""
     with measuring.memory(LANCEDB_LOG="error"):
         print(f"{rows} rows")
         fill(rows)

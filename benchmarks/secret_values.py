@@ -1,4 +1,4 @@
-"""Values of made-up secrets, each from a seed and in the format of its service."""
+"""Make up values of secrets, each from a seed and in the format of its service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    Value = tuple[str, tuple[str, ...]]  # as it is written, and the parts of which nothing may be left
+    Value = tuple[str, tuple[str, ...]]  # the written value, and the parts that redaction must remove
     Maker = Callable[[Random], str | Value]
 
 DIGITS, UPPER, LOWER = string.digits, string.ascii_uppercase, string.ascii_lowercase
@@ -27,7 +27,7 @@ def some(rng: Random, alphabet: str, length: int) -> str:
 
 
 def token(prefix: str, alphabet: str, length: int, suffix: str = "") -> Maker:
-    """Return what makes tokens of a beginning and `length` random characters."""
+    """Return a function that makes tokens of a prefix, `length` random characters and a suffix."""
 
     def make(rng: Random) -> Value:
         body = some(rng, alphabet, length)
@@ -107,7 +107,7 @@ def jwt(rng: Random) -> Value:
 
 
 def armoured(label: str, count: int, width: int = 64, headers: str = "") -> Maker:
-    """Return what makes a block of base64 lines between BEGIN and END."""
+    """Return a function that makes a block of base64 lines between BEGIN and END."""
 
     def make(rng: Random) -> Value:
         body = base64.b64encode(rng.randbytes(count)).decode()
@@ -244,12 +244,12 @@ PUNCTUATION = "!@#$%^&*()-_=+[]{}:;,.<>?/~|"
 
 
 def strong(rng: Random) -> str:
-    """Return what a generator of passwords makes, with a letter at both ends."""
+    """Return a password as a generator makes it, with a letter or digit at both ends."""
     return rng.choice(ALNUM) + some(rng, ALNUM + PUNCTUATION, rng.randint(12, 18)) + some(rng, ALNUM, 1)
 
 
 def yaml_password(rng: Random) -> str:
-    """Return a password that YAML takes without quotes."""
+    """Return a password that YAML accepts without quotes."""
     body = some(rng, ALNUM + "&,;|=%^!?", rng.randint(9, 14))
     return rng.choice(LOWER) + some(rng, DIGITS, 1) + body + rng.choice("&,;|") + some(rng, UPPER + DIGITS, 3)
 

@@ -1,12 +1,12 @@
-"""Many sessions at once for minutes, with kills: what is lost, doubled, orphaned, and what grows.
+"""Run many sessions at once for minutes, with kills: count lost and doubled events, orphans and growth.
 
     python benchmarks/soak.py [--sessions N] [--minutes M] [--kills K] [--interval SECONDS] [--model NAME]
 
-Each session is a thread that starts real hook processes, one event after the other, as Claude Code does, and
-ends and begins anew. In the first half of the time consumer, web process, supervisor and a hook in flight are
-killed with -9 in turn; sessions bring the services back, as they do at home. The second half is left in
-peace, so that the memory's slope is that of a process at work, not that of its start. Everything lies in a
-temporary folder. Linux only: memory and handles are read from /proc.
+Each session is a thread that starts real hook processes, one event after the other, as Claude Code does; when
+it ends, the next one begins. In the first half of the time the consumer, the web process, the supervisor and
+a running hook are killed with -9 in turn; sessions restart the services, as in real use. The second half has
+no kills, so that memory growth is measured at work, not at the start. All files are in a temporary folder.
+Linux only: memory and handles are read from /proc.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ VICTIMS = ("consumer", "web", "supervisor", "hook")
 
 @dataclass
 class Soak:
-    """What the threads share: which events were acknowledged, how long hooks took, what was sampled."""
+    """State shared by the threads: acknowledged events, times of hooks, kills and samples."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -58,7 +58,7 @@ class Soak:
     samples: list[dict[str, Any]] = field(default_factory=list)
 
     def run_hook(self, hook: str, event: dict[str, Any], project: Path) -> None:
-        """Start a hook as a process; what exits 0 unkilled has to be remembered."""
+        """Run a hook as a process; if it exits with 0, its event must be stored."""
         started = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")],
@@ -76,7 +76,7 @@ class Soak:
                 self.took_ms[hook].append((time.perf_counter() - started) * 1000)
 
     def kill_hook(self) -> bool:
-        """Kill a hook in flight, if there is one."""
+        """Kill a running hook; return whether there was one."""
         with self.lock:
             if not self.running:
                 return False
@@ -111,7 +111,7 @@ def session(soak: Soak, number: int, project: Path, interval_s: float) -> None:
 
 
 def tool_call(chance: random.Random, project: Path, step: int) -> dict[str, Any]:
-    """Return an edit, a test run or a look, some of them large."""
+    """Return an edit, a test run or a read; some are large."""
     path = str(project / f"module_{chance.randint(0, 9)}.py")
     padding = "# padding\n" * chance.choice((1, 10, 500, 5_000))
     kinds: dict[str, tuple[dict[str, Any], Any]] = {
@@ -147,7 +147,7 @@ def kill(soak: Soak, victim: str) -> bool:
 
 
 def supervisor_pid() -> int | None:
-    """Return the supervisor's process."""
+    """Return the supervisor's process id, None if it does not run."""
     try:
         pid = int(Path(config.home(), "supervisord.pid").read_text())
     except (OSError, ValueError):
@@ -164,7 +164,7 @@ def command_of(pid: int) -> str:
 
 
 def ours() -> list[int]:
-    """Return the processes that work in this data directory, hooks left out."""
+    """Return the ids of the processes that use this data directory, except hooks."""
     found = []
     mark = f"CLAUDE_MEM_HOME={config.home()}\0".encode()
     for entry in Path("/proc").iterdir():
@@ -193,7 +193,7 @@ def handles(pid: int) -> int:
 
 
 def folder_mb() -> float:
-    """Return the size of the data directory."""
+    """Return the size of the data directory in MB."""
     total = 0
     for folder, _, files in os.walk(config.home()):
         for name in files:
@@ -203,7 +203,7 @@ def folder_mb() -> float:
 
 
 def sample(started: float) -> dict[str, Any]:
-    """Return what the services need at this moment, and how far they are behind."""
+    """Return each service's pid, memory and open files, the folder's size, and the queue's backlog."""
     found: dict[str, Any] = {"at_s": time.monotonic() - started, "mb": folder_mb()}
     for name in programs.NAMES:
         pid = instance.pid_of(name) if instance.is_running(name) else None
@@ -226,15 +226,15 @@ def ask_queue(query: str) -> list[tuple[Any, ...]]:
 
 
 def slope(samples: list[dict[str, Any]], name: str) -> float:
-    """Return the growth in MB a minute of a program's last process, in the later half of its life."""
+    """Return the growth in MB per minute of a program's last process, in the later half of its life."""
     last = next((each[name] for each in reversed(samples) if each[name]), (0,))
     life = [(each["at_s"] / 60, each[name][1]) for each in samples if each[name] and each[name][0] == last[0]]
-    settled = life[len(life) // 2 :]  # a process grows while it loads what it needs
+    settled = life[len(life) // 2 :]  # at first a process grows because it loads modules and models
     return statistics.linear_regression(*zip(*settled, strict=True)).slope if len(settled) > 3 else 0.0
 
 
 def drained() -> bool:
-    """Wait until nothing is left to do; return whether that came."""
+    """Wait until nothing is left to process; return whether that happened in time."""
     deadline = time.monotonic() + DRAIN_S
     while time.monotonic() < deadline:
         with contextlib.suppress(sqlite3.Error):
@@ -254,7 +254,7 @@ def percentiles(values: list[float]) -> str:
 
 
 def play(soak: Soak, project: Path, options: argparse.Namespace) -> None:
-    """Run the sessions and the kills for so many minutes."""
+    """Run the sessions and the kills for the chosen minutes."""
     started, length_s = time.monotonic(), options.minutes * 60
     threads = [
         threading.Thread(target=session, args=(soak, number, project, options.interval))
@@ -280,7 +280,7 @@ def play(soak: Soak, project: Path, options: argparse.Namespace) -> None:
 
 
 def report(soak: Soak, *, is_drained: bool, idle_mb: float, orphans: int) -> bool:
-    """Print what came of it; return whether nothing was lost, doubled or left behind."""
+    """Print the results; return whether nothing was lost, doubled or left behind."""
     marks = Counter(
         mark for (mark,) in ask_queue("SELECT json_extract(raw_output, '$.tool_use_id') FROM pending_queue")
     )
@@ -314,7 +314,7 @@ def report(soak: Soak, *, is_drained: bool, idle_mb: float, orphans: int) -> boo
 
 
 def main() -> None:
-    """Soak, and end with 1 when something was lost, doubled or left behind."""
+    """Run the soak test; exit with 1 if something was lost, doubled or left behind."""
     parser = measuring.parser(__doc__)
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=10)

@@ -1,14 +1,14 @@
-"""Whether a session is still told what the code has made false, and what it has left true.
+"""Measure whether learnings that a code change made false are withheld, and those still true are shown.
 
     python benchmarks/staleness.py
 
-Each change happens to real files of a git repository in a session of its own, beside one learning: an Edit, a
-Write or a command of Bash, recorded as the consumer does it. Then the block for the next session is built: a
-learning that the change made false must be absent or "may be outdated", any other must stand as it stood.
-"At once" is before the session ends. Last comes what the check costs that runs after each edit.
+Each change is made to real files of a git repository in its own session, with one learning: an Edit, a Write
+or a Bash command, recorded as the consumer does. Then the block for the next session is built: a learning
+that the change made false must be absent or marked "may be outdated"; any other must be unchanged. "At once"
+means before the session ends. The last figures are the time of the check that runs after each edit.
 
-Among the changes are some that nothing here can follow: constants of modules, of which the code map knows
-nothing, and methods of a class of which a learning speaks as a whole.
+Some of the changes cannot be detected: constants of modules, which the code map does not contain, and methods
+of a class that a learning mentions as a whole.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _MODULES, _FUNCTIONS, _LEARNINGS, _RUNS = 100, 50, 200, 20
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether the next session would not get a learning as it was: before and after the session's end."""
+    """Whether a learning is withheld or marked, before (`at_once`) and after (`at_end`) the session's end."""
 
     change: Change
     at_once: bool
@@ -59,7 +59,7 @@ class Outcome:
 
 
 def main() -> None:
-    """Let the changes happen, and print which learnings are told as if nothing had."""
+    """Make the changes and print which learnings are withheld or marked."""
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder).resolve()
         os.environ |= {"CLAUDE_MEM_HOME": str(scratch / "memory"), **_GIT}
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def make(scratch: Path) -> None:
-    """Make the project and a memory that has mapped it, to be restored before each change."""
+    """Create the project and a memory with its map, to be restored before each change."""
     folder = scratch / "ledger"
     for path, source in FILES.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def make(scratch: Path) -> None:
 
 
 def restore(scratch: Path) -> None:
-    """Bring project and memory back to what they were."""
+    """Restore project and memory to their initial state."""
     models.close_databases()
     for name in ("ledger", "memory"):
         shutil.rmtree(scratch / name)
@@ -101,7 +101,7 @@ def restore(scratch: Path) -> None:
 
 
 def happen(change: Change, folder: Path) -> Outcome:
-    """Let a change happen to the project; return what the next session gets of the learning."""
+    """Make a change to the project; return what the next session is shown of the learning."""
     if change.prepare:
         shell(change.prepare, folder)
         file_index.rescan(str(folder), file_index.Seen("s0"))
@@ -119,7 +119,7 @@ def happen(change: Change, folder: Path) -> Outcome:
 
 
 def learned(content: str, folder: Path, *, about: tuple[str, ...] = ()) -> str:
-    """Take a learning in, and return its id."""
+    """Store a learning and return its id."""
     candidate = evolve.Candidate(content, "gotcha", "user", about=about)
     outcome = evolve.take(candidate, session_id="s0", project_dir=str(folder))
     if outcome.action != "inserted":
@@ -128,18 +128,18 @@ def learned(content: str, folder: Path, *, about: tuple[str, ...] = ()) -> str:
 
 
 def told(learning_id: str, folder: Path) -> str:
-    """Return the line of a learning in the block for a new session, "" where there is none."""
+    """Return the line of a learning in the block for a new session, "" if it has none."""
     block = builder.build(str(folder), session_id="next", source="startup").text
     return next((line for line in block.splitlines() if learning_id[:8] in line), "")
 
 
 def is_withheld(line: str) -> bool:
-    """Tell whether a session does not get what a learning says as it stands."""
+    """Tell whether a learning's line is missing or marked as outdated."""
     return not line or "may be outdated" in line
 
 
 def take(event: dict[str, Any], folder: Path) -> None:
-    """Take an event in as the tasks `compress` and, where it is due, `heal` do; calls stay as they are."""
+    """Process an event as the tasks `compress` and, if due, `heal` do; stored calls are not updated."""
     event = {"session_id": SESSION, "cwd": str(folder), **event}
     row = queries.pending_event(inbox.append(json.dumps(event), str(folder)))
     if row is None:
@@ -154,7 +154,7 @@ def take(event: dict[str, Any], folder: Path) -> None:
 
 
 def done(step: Step, folder: Path) -> dict[str, Any] | None:
-    """Do a step to the files and return its event, None where Claude Code does not hear of it."""
+    """Apply a step to the files and return its event, None if Claude Code does not notice it."""
     if isinstance(step, Shell):
         stdout = shell(step.command, folder)
         response: dict[str, Any] = {"stdout": stdout, "stderr": "", "interrupted": False, "isImage": False}
@@ -197,7 +197,7 @@ def _event(tool: str, given: dict[str, Any], response: dict[str, Any]) -> dict[s
 
 
 def _patch(before: str, after: str) -> list[dict[str, Any]]:
-    """Return what an edit changed as Claude Code tells it."""
+    """Return an edit's hunks in Claude Code's format."""
     old, new = before.split("\n"), after.split("\n")
     hunks = []
     for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(3):
@@ -224,7 +224,7 @@ def shell(command: str, folder: Path) -> str:
 
 
 def report(title: str, outcomes: Sequence[Outcome], *, is_right: bool) -> None:
-    """Print how many learnings are withheld or marked, by kind of change, and which of them wrongly."""
+    """Print how many learnings are withheld or marked, by kind of change, and the wrong and late ones."""
     count = len(outcomes)
     for name, hits in (
         ("at the next session", sum(each.at_end for each in outcomes)),
@@ -246,7 +246,7 @@ def report(title: str, outcomes: Sequence[Outcome], *, is_right: bool) -> None:
 
 
 def cost(folder: Path) -> None:
-    """Print what the check takes with many learnings in a large project, by what has changed."""
+    """Print the time of the check with many learnings in a large project, after no, one and all changes."""
     folder.mkdir()
     names = [f"{verb}_{noun}" for verb in ("read", "write", "check", "merge", "drop") for noun in range(10)]
     for number in range(_MODULES):

@@ -1,8 +1,8 @@
-"""Learnings of a small project that keeps accounts, and changes that make them false or leave them true.
+"""Define learnings about a small accounting project, and changes that make them false or leave them true.
 
-The project is the folder `data/ledger`; the changes are in `data/staleness_changes.jsonl`, one a line. A step
-is an edit (`old` and `new`), a write (`content`) or a `command`; `is_told` is false for an edit by an editor
-or a formatter, which Claude Code does not hear of.
+The project is the folder `data/ledger`; the changes are in `data/staleness_changes.jsonl`, one per line. A
+step is an edit (`old` and `new`), a write (`content`) or a `command`; `is_told` is false for an edit by an
+editor or a formatter, which Claude Code does not notice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILES = {
 
 @dataclass(frozen=True)
 class Edit:
-    """An Edit of Claude's: the first place of `old` is replaced, or every one."""
+    """An Edit: replaces the first occurrence of `old`, or with `everywhere` all; by Claude if `is_told`."""
 
     path: str
     old: str
@@ -33,7 +33,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Write:
-    """A Write of Claude's."""
+    """A Write by Claude."""
 
     path: str
     content: str
@@ -51,7 +51,7 @@ Step = Edit | Write | Shell
 
 @dataclass(frozen=True)
 class Change:
-    """The steps of a session beside a learning, given by name; `prepare` is a command that ran before."""
+    """The steps of a session and the name of a learning; `prepare` is a command run before it is stored."""
 
     kind: str
     learning: str
@@ -77,7 +77,7 @@ def _changes(*, is_false: bool) -> tuple[Change, ...]:
 
 FALSE, TRUE = _changes(is_false=True), _changes(is_false=False)
 
-# What somebody says the sentence speaks of, where it is Claude who wrote it (see `LEARNINGS`).
+# The code that a learning is about, as stated by its author, for those that Claude wrote (see `LEARNINGS`).
 ABOUT = {
     "csv nested": ("read_rows.cleaned", "ledger/imports/csv_reader.py"),
     "nothing lost": ("allocate",),
@@ -143,19 +143,19 @@ LEARNINGS = {
     "evicts": "When an LruCache is full it drops what was not read for the longest time",
     "cent": "`CENT` in ledger/money.py is 0.01, fractions of a cent are not kept",
     "bank": "BASE_URL is the bank's test server and needs no token",
-    # Without any mark.
+    # Without any marking.
     "unmarked": "The totals_by_year helper counts entries by the year of their day",
     "unmarked csv": "read_rows lower-cases the column names, so look for amount and not Amount",
     "close unmarked": "close_month never closes a month twice by itself, the caller has to check",
     "helper": "The deduplicate helper keeps the first of two rows that are the same",
     "said to be": "Wait as the backoff function says, it doubles with every attempt",
-    # That sound like code and are none of it.
+    # Words that look like names of code but are not.
     "main branch": "main is protected: open a pull request, never push to it",
     "imperative": "Always verify a backup before the year is closed",
     "report bugs": "Report failed imports to the bank by mail",
     "the office": "settings of the CI are in the wiki, not here",
     "plain": "allocate expects whole numbers as weights",
-    # As Claude writes them, with what they are about.
+    # As Claude writes them, with the code they are about in `ABOUT`.
     "csv nested": "Column names of bank statements are stripped and lower-cased before they are used",
     "nothing lost": "Splitting a total loses no cent: the first share takes what is left over",
     "dedup plain": "Rows of a statement are the same when date and reference are, whatever the amount",

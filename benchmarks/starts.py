@@ -1,9 +1,9 @@
-"""Time the starts of the commands of every day, as multiples of `python -c pass`.
+"""Time how long everyday commands take to start, as multiples of `python -c pass`.
 
     python benchmarks/starts.py [--runs N]
 
-In the data directory of the environment, as it is: with services or without. The runs are
- interleaved, so that another load on the machine falls on all of them. Prints medians and multiples.
+Uses the environment's data directory as it is, with or without services. The runs are interleaved, so that
+other load on the machine affects all of them alike. Prints medians and multiples.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Hook events that a piece of text may stand in: tool inputs, tool outputs and prompts of a session.
+"""Wrap a piece of text in hook events: tool inputs, tool outputs and prompts of a session.
 
-`FIRST` and `HELD_OUT` are two halves: the rules of redaction were fitted to the first before they met the other.
+The redaction rules were fitted to the events of `FIRST`; those of `HELD_OUT` were not used for fitting.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _prompt(text: str) -> Event:
 
 
 def bash(command: str, stdout: str = "", stderr: str = "") -> Event:
-    """Return a command with what it printed."""
+    """Return a command with its output."""
     return _event("Bash", {"command": command, "description": "Run it"}, {"stdout": stdout, "stderr": stderr})
 
 
@@ -105,7 +105,7 @@ def written_file(text: str, rng: Random) -> Event:
 
 
 def edited_file(text: str, rng: Random) -> Event:
-    """Return an Edit with the patch that it made."""
+    """Return an Edit with its patch."""
     new = _among(text, rng, prefix="    ")
     patch = [{"oldStart": 3, "lines": [" import os", "-old = 1", *("+" + row for row in new.split("\n"))]}]
     given = {"file_path": "/home/me/shop/app.py", "old_string": "old = 1", "new_string": new}
@@ -121,18 +121,18 @@ def command_line(text: str, rng: Random) -> Event:
 
 
 def command_output(text: str, rng: Random) -> Event:
-    """Return what a command printed."""
+    """Return a command with the text in its output."""
     return bash("make deploy", _among(text, rng, _LOG))
 
 
 def json_in_json(text: str, rng: Random) -> Event:
-    """Return an answer of an MCP server: JSON text within a string."""
+    """Return an MCP server's answer: JSON inside a string."""
     body = json.dumps({"ok": True, "rows": [{"n": 1, "text": _among(text, rng, _LOG)}]})
     return _event("mcp__docs__fetch", {"query": "deploy"}, [{"type": "text", "text": body}])
 
 
 def asked(text: str, rng: Random) -> Event:
-    """Return a prompt of the user."""
+    """Return a user's prompt."""
     return _prompt(_among(text, rng, _PROSE))
 
 
@@ -143,7 +143,7 @@ def python_repr(text: str, rng: Random) -> Event:
 
 
 def coloured_diff(text: str, rng: Random) -> Event:
-    """Return what git prints on a terminal."""
+    """Return a diff as git prints it on a terminal."""
     rows = "\n".join(f"\x1b[32m+{row}\x1b[m" for row in _among(text, rng).split("\n"))
     return bash(
         "git diff", f"\x1b[1mdiff --git a/app.py b/app.py\x1b[m\n\x1b[36m@@ -1,2 +1,9 @@\x1b[m\n{rows}"
@@ -151,7 +151,7 @@ def coloured_diff(text: str, rng: Random) -> Event:
 
 
 def block_of_yaml(text: str, rng: Random) -> Event:
-    """Return a Read of YAML with the text in a block of it, with line numbers as the tool shows them."""
+    """Return a Read of a YAML file with the text in a block scalar, and the tool's line numbers."""
     rows = [
         "apiVersion: v1",
         "data:",
@@ -165,7 +165,7 @@ def block_of_yaml(text: str, rng: Random) -> Event:
 
 
 def shell_history(text: str, rng: Random) -> Event:
-    """Return the history of a shell."""
+    """Return the output of `history`."""
     rows = ["ls -la", "git status", *text.split("\n"), "make", "cd .."]
     start = rng.randint(80, 900)
     return bash("history", "\n".join(f"{start + number:5}  {row}" for number, row in enumerate(rows)))
@@ -187,14 +187,14 @@ def stack_trace(text: str, rng: Random) -> Event:
 
 
 def twice_escaped(text: str, rng: Random) -> Event:
-    """Return a log line whose JSON holds JSON."""
+    """Return a log line with JSON inside JSON."""
     inner = json.dumps({"level": "debug", "body": text})
     outer = json.dumps({"at": 1, "message": inner, "n": rng.randint(1, 9)})
     return bash("tail -1 app.log", outer)
 
 
 def found_lines(text: str, rng: Random) -> Event:
-    """Return what a search printed."""
+    """Return a Grep with the text in its output."""
     rows = "\n".join(f"src/app.py:{rng.randint(1, 400)}:{row}" for row in text.split("\n"))
     return _event("Grep", {"pattern": "x", "path": "src"}, {"mode": "content", "content": rows})
 

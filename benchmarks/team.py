@@ -1,12 +1,12 @@
-"""Times a team's hub in PostgreSQL: many lines, 200 people, 50 projects, everything made up.
+"""Time a team's hub in PostgreSQL with made-up data: many lines, 200 people, 50 projects.
 
     python benchmarks/team.py [--lines N] [--people N] [--projects N] [--clients N] [--folder PATH]
 
-Each person shares a fifth of the projects. Their lines are segments as the product writes them, signed by a
-key for each person. A server of its own is started from the package `pgserver` and deleted afterwards. Then a
-real data directory joins: it takes in one project, pushes a session at a time, and takes in what its
-colleagues publish in a day (one session each). At last many clients ask and publish at once, each on a
-connection of its own in a thread. The full size is --lines 10000000.
+Each person shares a fifth of the projects, in segments as the product writes them, signed with their own key.
+The benchmark starts its own server from the package `pgserver` and deletes it afterwards. Then a real data
+directory joins: it pulls one project, pushes one session at a time, and pulls what its colleagues publish in
+a day (one session each). Finally many clients list and publish at once, each in a thread with its own
+connection. The full size is --lines 10000000.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WORDS = [beginning + ending for beginning in BEGINNINGS for ending in ENDINGS]
 
 
 def main() -> None:
-    """Run it."""
+    """Start the server and run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name, default in (("lines", 200_000), ("people", 200), ("projects", 50), ("clients", 100)):
         parser.add_argument(f"--{name}", type=int, default=default)
@@ -61,7 +61,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def started(folder: str) -> Iterator[str]:
-    """Run a PostgreSQL that takes 300 connections; yield its address."""
+    """Run a PostgreSQL server that accepts 300 connections; yield its address."""
     server = pgserver.get_server(f"{folder}/pg", cleanup_mode="stop")
     with psycopg.connect(server.get_uri(), autocommit=True) as admin:
         admin.execute("ALTER SYSTEM SET max_connections = 300")
@@ -74,7 +74,7 @@ def started(folder: str) -> Iterator[str]:
 
 
 def measure(given: argparse.Namespace, folder: Path, url: str) -> None:
-    """Print everything."""
+    """Fill the hub and print all figures."""
     names = [f"p{number:03d}" for number in range(given.people)]
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute(f"CREATE ROLE {TEAM}".encode())
@@ -101,7 +101,7 @@ def measure(given: argparse.Namespace, folder: Path, url: str) -> None:
 
 
 def seed(given: argparse.Namespace, folder: Path, url: str, names: list[str]) -> int:
-    """Have each person share their projects; return how many lines."""
+    """Write each person's shared projects into the hub; return how many lines."""
     chance, made = random.Random(1), 0
     each = max(1, given.lines * SHARE // (given.people * given.projects))
     with psycopg.connect(url, autocommit=True) as admin:
@@ -128,7 +128,7 @@ def seed(given: argparse.Namespace, folder: Path, url: str, names: list[str]) ->
 
 
 def client(given: argparse.Namespace, folder: Path, url: str, names: list[str]) -> None:
-    """Time what a person's machine does: its first pull, pushes, and the pull of a day."""
+    """Time one person's machine: its first pull, its pushes, and the pull of a day."""
     me = names[0]
     os.environ["CLAUDE_MEM_HOME"] = str(folder / "me")
     models.open_databases()
@@ -180,7 +180,7 @@ def at_once(given: argparse.Namespace, url: str, names: list[str]) -> None:
         hub = PostgresTeamHub(f"{as_role(url, names[number % len(names)])}#{TEAM}")
         project = number % given.projects
         digest = incoming.project_digest(key(project))
-        hub.names([digest])  # the connection is there
+        hub.names([digest])  # opens the connection
         barrier.wait()
         try:
             for turn in range(ROUNDS):
@@ -190,7 +190,7 @@ def at_once(given: argparse.Namespace, url: str, names: list[str]) -> None:
                 with lock:
                     listing.append(one)
                     publishing.append(other)
-        except Exception as error:  # noqa: BLE001  (whatever it is, it is counted)
+        except Exception as error:  # noqa: BLE001  (any error is counted)
             failed.append(str(error))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(given.clients)]
@@ -206,7 +206,7 @@ def at_once(given: argparse.Namespace, url: str, names: list[str]) -> None:
 
 
 def become(folder: Path, name: str) -> str:
-    """Sign as a person from now on; return their machine's id."""
+    """Switch to a person's data directory and signing key; return their machine's id."""
     os.environ["CLAUDE_MEM_HOME"] = str(folder / "people" / name)
     return signing.ensure()
 
@@ -227,7 +227,7 @@ def text(chance: random.Random) -> str:
 
 
 def lines(chance: random.Random, project: int, number: int) -> list[str]:
-    """Return lines as they are shared."""
+    """Return made-up learnings as shared lines."""
     return [
         json.dumps({
             "kind": "learning", "id": f"{chance.getrandbits(128):032x}", "project_dir": key(project),
@@ -246,7 +246,7 @@ def as_role(url: str, name: str) -> str:
 
 
 def timed(work: object) -> tuple[float, Outcome]:
-    """Return the seconds that something takes, and what it returns."""
+    """Return the seconds that a function takes, and its result."""
     before = time.perf_counter()
     done = work()  # type: ignore[operator]
     return time.perf_counter() - before, done

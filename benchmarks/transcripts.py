@@ -1,11 +1,11 @@
-"""Day one: how long the sessions that Claude Code wrote down take to become a memory, and what they cost.
+"""Measure the first import of past Claude Code sessions: how long it takes and what it costs.
 
     python benchmarks/transcripts.py [--sessions N] [--calls M] [--projects P] [--keep]
 
-The recorded history is written as transcripts, in the client's own format, over and over: in other projects,
-under other names and ids, spread over a month. The real command takes them in, twice; then the real search is
-asked. It prints time, counts and dollars, and exits with 1 if the target is missed: 5 minutes on 2 cores, $0,
-nothing added by the second run, everything found that was asked for.
+Writes the recorded history repeatedly as transcripts in the client's format, with other projects, names and
+ids, spread over a month. Imports them twice with the real command, then runs the real search. Prints time,
+counts and dollars, and exits with 1 if the target is missed: 5 minutes on 2 cores, $0, nothing added by the
+second run, results for every search.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ QUESTIONS = (
 
 
 class Writer:
-    """Writes the lines of one transcript as the client does: one for each block, each with its parent."""
+    """Write the lines of one transcript as the client does: one per block, each with its parent."""
 
     def __init__(self, session_id: str, cwd: str, began: dt.datetime, chance: random.Random) -> None:
         self._common = {"isSidechain": False, "userType": "external", "cwd": cwd, "sessionId": session_id}
@@ -45,11 +45,11 @@ class Writer:
         self.lines: list[dict[str, Any]] = []
 
     def user(self, content: Any, **fields: Any) -> None:
-        """Add a line of the user's, or of a tool's result."""
+        """Add a line of the user's text or of a tool's result."""
         self._add("user", {"role": "user", "content": content}, fields)
 
     def assistant(self, block: dict[str, Any], *, stop: str) -> None:
-        """Add a line of the assistant's."""
+        """Add a line of the assistant."""
         usage = {"input_tokens": 20_000, "output_tokens": 200, "service_tier": "standard"}
         message = {
             "id": f"msg_{self._chance.getrandbits(96):024x}", "type": "message", "role": "assistant",
@@ -67,7 +67,7 @@ class Writer:
 
 
 def written(events: list[dict[str, Any]], writer: Writer, call_ids: Iterator[str]) -> list[dict[str, Any]]:
-    """Return the lines of the transcript of a session whose hooks were sent these events."""
+    """Return the transcript's lines for a session whose hooks received these events."""
     for event in events:
         name = event["hook_event_name"]
         if name == "UserPromptSubmit":
@@ -86,7 +86,7 @@ def written(events: list[dict[str, Any]], writer: Writer, call_ids: Iterator[str
 
 
 def generate(folder: str, options: argparse.Namespace) -> tuple[int, int]:
-    """Write transcripts below a folder of Claude Code; return how many tool calls and bytes they hold."""
+    """Write transcripts into a Claude Code folder; return their number of tool calls and their characters."""
     recorded: dict[str, list[dict[str, Any]]] = {}
     for event in demo.recorded_events():
         recorded.setdefault(event["session_id"], []).append(event)
@@ -129,7 +129,7 @@ def claude_mem(*arguments: str) -> Any:
 
 
 def main() -> None:
-    """Generate, take in twice, search, print."""
+    """Generate transcripts, import them twice, search, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     for name, default in (("sessions", 400), ("calls", 50), ("projects", 12)):
         parser.add_argument(f"--{name}", type=int, default=default)

@@ -1,4 +1,4 @@
-// Print each call that TypeScript's compiler resolves to a function of a package, as lines of JSON.
+// Print the calls that TypeScript's compiler resolves to functions of a package, one JSON value per line.
 // Usage: node typescript_calls.js FOLDER_OF_TYPESCRIPT FOLDER FILE…; places are offsets in the file.
 "use strict";
 const [, , compiler, folder, ...files] = process.argv;
@@ -24,7 +24,7 @@ const around = new Set([
 const fileOf = (node) => path.relative(folder, node.getSourceFile().fileName).split(path.sep).join("/");
 const isFunction = (node) => ts.isArrowFunction(node) || ts.isFunctionExpression(node);
 
-// The place of the name that a function or class goes by; undefined where it has none.
+// Return the place of a function's or class's name, undefined if it has none.
 function nameOf(node) {
   if (ts.isConstructorDeclaration(node)) {
     const word = node.getChildren().find((each) => each.kind === ts.SyntaxKind.ConstructorKeyword);
@@ -50,7 +50,7 @@ function nameOf(node) {
   return undefined;
 }
 
-// The place of the name that is given to what a call makes of a function: `const Button = memo(() => {…})`.
+// Return the place of the name given to a call's result for a function: `const Button = memo(() => {…})`.
 function madeOf(node) {
   let value = node;
   if (!isFunction(node) || !ts.isBlock(node.body)) return undefined;
@@ -60,7 +60,7 @@ function madeOf(node) {
   return value !== node && isOutermost ? value.parent.name.getStart() : undefined;
 }
 
-// The nearest functions around a call, the innermost first, as places of names.
+// Return the functions around a call, innermost first, as the places of their names.
 function callers(node) {
   const found = [];
   for (let each = node.parent; each; each = each.parent) {
@@ -86,7 +86,7 @@ function shapeOf(node) {
   return ts.isPropertyAccessExpression(on) ? "obj.attr.m()" : "….m()";
 }
 
-// The function that a constant of a declared type is given: its signature is the type's, its code is here.
+// Return the function that a called constant holds; its declared type would give only a signature.
 function givenTo(node) {
   if (!ts.isCallExpression(node) || !ts.isIdentifier(node.expression)) return undefined;
   let symbol = checker.getSymbolAtLocation(node.expression);

@@ -1,8 +1,8 @@
 """Compare the calls found in TypeScript packages with those that TypeScript's own compiler resolves.
 
-The compiler and the packages are installed by npm into a temporary folder, or into the one that is named. A
-call counts once for each pair of caller and callee whose callee is a named function of the package. Where the
-callee is a constructor the class is not counted beside it.
+npm installs the compiler and the packages into a temporary folder, or into FOLDER. Each pair of caller and
+callee counts once, if the callee is a named function of the package. If the callee is a constructor, its
+class is not counted as well.
 
 Usage: python benchmarks/typescript_calls.py [--folder FOLDER] [--wrong N] [PACKAGE ...]
 """
@@ -37,12 +37,12 @@ Pair = tuple[Place, Place]
 
 @dataclass
 class Package:
-    """A package's sources, mapped: how long it took, and what names are where."""
+    """A package's mapped sources: times, calls found, and names by (path, offset)."""
 
     folder: str
     files: list[str]
     lines: int = 0
-    parse_s: float = 0.0  # and definitions found
+    parse_s: float = 0.0  # parsing and finding definitions
     facts_s: float = 0.0
     resolve_s: float = 0.0
     found: list[Found] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Package:
 
 
 def sources(folder: str) -> list[str]:
-    """Return a package's TypeScript sources without tests and declarations, by path from its folder."""
+    """Return the relative paths of a package's TypeScript sources, without tests and declarations."""
     found = [
         os.path.relpath(path, folder)
         for path in glob.glob(os.path.join(folder, "**", "*.ts*"), recursive=True)
@@ -83,7 +83,7 @@ def measure(folder: str) -> Package:
         if read is not None:
             facts[path] = read
         for each in definitions:
-            # The compiler counts characters.
+            # The compiler counts offsets in UTF-16 code units.
             place = (
                 len(parsed.data[: each.named.at.start_byte].decode("utf-8", "replace").encode("utf-16-le"))
                 // 2
@@ -106,7 +106,7 @@ def _text(path: str) -> str:
 
 
 def truth(package: Package, compiler: str) -> tuple[dict[Pair, tuple[int, str]], Counter[str]]:
-    """Return the pairs that the compiler knows, with line and shape; and callees without a name here."""
+    """Return the compiler's pairs with line and shape, and counts of callees that have no name in the map."""
     command = ["node", "--max-old-space-size=3000", TRUTH, compiler, package.folder, *package.files]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     pairs: dict[Pair, tuple[int, str]] = {}
@@ -123,7 +123,7 @@ def truth(package: Package, compiler: str) -> tuple[dict[Pair, tuple[int, str]],
 
 
 def pairs_of(found: list[Found]) -> dict[Pair, Found]:
-    """Return what was found as pairs, without a class whose constructor is called with it."""
+    """Return the found calls by pair, without a class if its constructor is called in the same place."""
     made = {
         (each.caller, each.line, each.callee) for each in found if each.callee[1].endswith(".constructor")
     }
@@ -136,7 +136,7 @@ def pairs_of(found: list[Found]) -> dict[Pair, Found]:
 
 
 def main() -> None:
-    """Print a table, and what is wrong by shape."""
+    """Print a table, and the results by shape of call."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", default="", help="where npm installs; a temporary folder otherwise")
     parser.add_argument("--wrong", type=int, default=0, help="print so many of what is wrong, a package")
@@ -147,7 +147,7 @@ def main() -> None:
 
 
 def run(folder: str, packages: list[str], wrong: int) -> None:
-    """Install, measure and print."""
+    """Install the packages, measure and print."""
     if not os.path.isdir(os.path.join(folder, "node_modules")):
         command = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts"]
         subprocess.run([*command, *TYPES, *packages], check=True, stdout=sys.stderr)

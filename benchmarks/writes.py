@@ -1,10 +1,10 @@
-"""Measure single writes of vectors: the folder's size meanwhile, and searches at the end against the start.
+"""Measure single writes of vectors: the folder's largest size, and search times early and at the end.
 
     python benchmarks/writes.py [--rows N] [--searches N]
 
-Remembers rows one at a time and has each embedded and written by itself, by the consumer's own code and the
-real web process: the worst case, for a consumer takes those that wait together. Prints the largest the folder
-of vectors has been, the search times after a tenth and after all, and this process's peak memory.
+Stores rows one at a time, and embeds and writes each alone, with the consumer's own code and the real web
+process: the worst case, because a consumer processes waiting rows together. Prints the largest size of the
+vectors' folder, the search times after a tenth of the rows and after all, and this process's peak memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from claude_mem_lite.storage import embeddings, models, queries
 
 
 def main() -> None:
-    """Write all rows, and search on the way."""
+    """Write all rows, searching in between."""
     parser = measuring.parser(__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--searches", type=int, default=300)
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def write(rows: int, searches: int) -> None:
-    """Write and print."""
+    """Write the rows, search, and print."""
     index, chance, largest, early = Index(), random.Random(1), 0.0, [0.0]
     taken = []
     for number in working(range(1, rows + 1), "writing"):

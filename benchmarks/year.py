@@ -1,11 +1,11 @@
-"""One simulated year: how large the memory grows, and what a search and a session's start cost then.
+"""Simulate one year: measure how large the memory grows, and how long searches and session starts take.
 
     python benchmarks/year.py [--events N] [--sessions M] [--projects P]
 
-The recorded history is played over and over, in other projects, under other names, at times spread over a
-year, on the path that the consumer takes, without a model. At 1, 10, 50 and 100 % of the events it prints the
-sizes of the files, and what a search and a session's block take over the socket of a real web process, with
-the growth of each against the first. Then the retention of the settings is applied, as of the year's end.
+Plays the recorded history repeatedly, with other projects and names, at times spread over a year, on the
+consumer's path and without a model. At 1, 10, 50 and 100 % of the events it prints the sizes of the files,
+the times of a search and of a session's block over the socket of a real web process, and the growth of each
+against the first. Then it applies the retention settings as of the year's end.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def recorded() -> list[list[dict[str, Any]]]:
 
 
 def year(options: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield of each session its id, its project and its events as JSON, until there are enough."""
+    """Yield each session's id, project and events (as JSON), until there are enough."""
     plays, chance, left = recorded(), random.Random(7), options.events
     for number in range(options.sessions):
         events = plays[number % len(plays)]
@@ -77,7 +77,7 @@ def year(options: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def take_in(name: str, project: str, events: list[str], at: dt.datetime) -> None:
-    """Store a session's events as if they had come at that time, and work them off."""
+    """Store a session's events as if they had come at that time, and process them."""
     ids = [inbox.append(event, project) for event in events]
     with inbox.Transaction() as connection:
         for step, event_id in enumerate(ids):
@@ -89,7 +89,7 @@ def take_in(name: str, project: str, events: list[str], at: dt.datetime) -> None
 
 
 def sizes_mb() -> dict[str, float]:
-    """Return the sizes of what lies in the data directory."""
+    """Return the size in MB of each entry of the data directory."""
     found: dict[str, float] = {}
     for folder, _, files in os.walk(config.home()):
         for file in files:
@@ -105,7 +105,7 @@ def sizes_mb() -> dict[str, float]:
 
 
 def ask_ms(path: str, asked: list[dict[str, str]]) -> tuple[float, float]:
-    """Return median and 95th percentile of requests, the first left out."""
+    """Return median and 95th percentile of the requests' times, after one request to warm up."""
     took = []
     for parameters in [asked[0], *asked]:
         started = time.perf_counter()
@@ -115,7 +115,7 @@ def ask_ms(path: str, asked: list[dict[str, str]]) -> tuple[float, float]:
 
 
 def measure(projects: int) -> dict[str, float]:
-    """Return sizes and times as of now."""
+    """Return the present sizes and times."""
     with web_process.running():
         places = [f"/home/dev/project-{number % projects}" for number in range(ASKED)]
         search = ask_ms(
@@ -136,7 +136,7 @@ def measure(projects: int) -> dict[str, float]:
 
 
 def show(share: float, events: int, found: dict[str, float], first: dict[str, float]) -> None:
-    """Print one line of figures, each with its growth."""
+    """Print one line of figures, each with its growth against the first."""
     told = "  ".join(
         f"{name} {value:.1f} ({value / max(first[name], 1e-9):.1f} x)" for name, value in found.items()
     )
@@ -144,7 +144,7 @@ def show(share: float, events: int, found: dict[str, float], first: dict[str, fl
 
 
 def main() -> None:
-    """Play the year, and end with 1 when the data directory is too large after retention."""
+    """Play the year; exit with 1 if the data directory is too large after retention."""
     parser = measuring.parser(__doc__)
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--sessions", type=int, default=2_000)

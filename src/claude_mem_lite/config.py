@@ -1,7 +1,7 @@
 """Find the data directory, and read the few settings that a hook may need.
 
-Standard library only and cheap to import, because every hook starts with it; what the services and
-the CLI can be told stands in `settings`.
+Standard library only and cheap to import, because every hook starts with it. The settings of the services
+and the CLI are in `settings`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SQLITE = b"SQLite format 3\0"
 def home() -> str:
     """Return the data directory: `CLAUDE_MEM_HOME`, else `~/.claude-mem`.
 
-    A relative path is one in the user's home: a session's folder changes, the memory's must not.
+    A relative path starts at the user's home: a session's folder changes, the memory's must not.
     """
     chosen = os.path.expanduser(os.environ.get("CLAUDE_MEM_HOME") or "~/.claude-mem")
     return os.path.normpath(os.path.join(os.path.expanduser("~"), chosen))
@@ -40,21 +40,21 @@ def home() -> str:
 def place(start: str = "") -> Place:
     """Return project, work tree and branch of a folder, see `repository.place`.
 
-    Without `start`, those of the session: of `CLAUDE_PROJECT_DIR`, else of the working folder.
+    Without `start`, those of the session's folder: `CLAUDE_PROJECT_DIR`, else the working folder.
     """
     return repository.place(start or os.environ.get("CLAUDE_PROJECT_DIR") or _cwd())
 
 
 def project_dir(start: str = "") -> str:
-    """Return the folder of a project, see `place`; `storage.projects` knows those that have several."""
+    """Return the project's folder, see `place`; `storage.projects` knows projects with several folders."""
     return place(start)[0]
 
 
 def is_off(*folders: str) -> bool:
-    """Tell whether nothing of a session is to be remembered, and nothing told to it.
+    """Tell whether the memory is off: nothing is captured from a session and nothing shown to it.
 
-    `CLAUDE_MEM_OFF` says so of a session, `[projects] off` of folders: by path, with all that lies below it,
-    or by a pattern of the shell's.
+    `CLAUDE_MEM_OFF` turns it off for a session, `[projects] off` for folders: by path, including everything
+    below it, or by a shell pattern.
     """
     if os.environ.get("CLAUDE_MEM_OFF", "0") not in {"", "0"}:
         return True
@@ -62,13 +62,13 @@ def is_off(*folders: str) -> bool:
 
 
 def off_patterns() -> list[str]:
-    """Return what `[projects] off` names, as it stands there."""
+    """Return the entries of `[projects] off` as written."""
     patterns = _read_table("projects").get("off")
     return [each for each in patterns if isinstance(each, str)] if isinstance(patterns, list) else []
 
 
 def matches(pattern: str, folder: str) -> bool:
-    """Tell whether a pattern of `[projects] off` is of a folder."""
+    """Tell whether a pattern of `[projects] off` matches a folder."""
     from fnmatch import fnmatchcase
 
     pattern = os.path.expanduser(pattern).rstrip("/")
@@ -78,7 +78,7 @@ def matches(pattern: str, folder: str) -> bool:
 
 
 def memory_path() -> str:
-    """Return the path of `claude-mem.db`, what is remembered."""
+    """Return the path of `claude-mem.db`, the memory."""
     return os.path.join(home(), "claude-mem.db")
 
 
@@ -113,7 +113,7 @@ def lance_dir() -> str:
 
 
 def backup_dir() -> str:
-    """Return the folder in which backups are put that say no other."""
+    """Return the default folder for backups."""
     return os.path.expanduser("~/claude-mem-backups")
 
 
@@ -133,20 +133,20 @@ def config_path() -> str:
 
 
 def ensure_home() -> None:
-    """Create the data directory and its folders; all this process creates is the user's alone from now on.
+    """Create the data directory and its folders; from then on this process creates files for the user alone.
 
     Raises:
-        ClaudeMemError: one of them is another user's, or one inside is a symbolic link; nothing was created
-            in it. The data directory may be the user's own link to a folder of their own.
+        ClaudeMemError: a folder belongs to another user, or one inside is a symbolic link; nothing was
+            created in it. The data directory itself may be the user's own link to a folder of their own.
     """
     for folder in _folders():
         ensure_folder(folder)
 
 
 def ensure_folder(folder: str) -> None:
-    """Do as `ensure_home` for the data directory alone, or for one folder in it.
+    """Do as `ensure_home`, but only for the data directory or for one folder in it.
 
-    A hook asks only for what it writes to: with a linked `logs/` it stores its event and logs nothing.
+    A hook calls this only for folders that it writes to: if `logs/` is a link, it still stores its event.
     """
     os.umask(0o077)
     mode = _mode_of_own(folder)
@@ -158,7 +158,7 @@ def ensure_folder(folder: str) -> None:
 
 
 def replace_file(path: str, content: bytes, *, mode: int | None = None) -> None:
-    """Replace a file in one step, or make it; without a `mode` it keeps its own, and a new one gets 0600."""
+    """Create a file or replace it atomically; without `mode` it keeps its mode, and a new one gets 0600."""
     import tempfile
 
     handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".claude-mem-")
@@ -178,9 +178,9 @@ def replace_file(path: str, content: bytes, *, mode: int | None = None) -> None:
 
 
 def refuse_unsafe_home() -> None:
-    """Raise ClaudeMemError when another user could read or exchange what the data directory gets.
+    """Raise ClaudeMemError when another user could read or replace files in the data directory.
 
-    See `ensure_home` for which folders that concerns.
+    It checks the same folders as `ensure_home`.
     """
     for folder in _folders():
         _mode_of_own(folder)
@@ -191,11 +191,11 @@ def _folders() -> tuple[str, str, str]:
 
 
 def _mode_of_own(folder: str) -> int | None:
-    """Return the mode of a folder of the user's own, None where there is none. Raises: ClaudeMemError."""
+    """Return the mode of a folder, None if it is missing. Raises: ClaudeMemError if it is not the user's."""
     try:
         found = os.lstat(folder)
         if stat.S_ISLNK(found.st_mode) and found.st_uid == os.geteuid() and folder == home():
-            found = os.stat(folder)  # the user keeps it elsewhere, on a larger disk say
+            found = os.stat(folder)  # the user keeps it elsewhere, for example on a larger disk
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
@@ -209,15 +209,15 @@ def _mode_of_own(folder: str) -> int | None:
     raise ClaudeMemError(f"{folder} {what}, so nothing was written there: {cure}")
 
 
-# What this process has found to be ours: device and inode, path and descriptor.
+# Memories that this process has found to be ours: (device, inode) to (path, descriptor).
 _known_memories: dict[tuple[int, int], tuple[str, int]] = {}
 
 
 def foreign_memory() -> bool:
     """Tell whether `claude-mem.db` is another program's database.
 
-    The original claude-mem uses the same folder and the same file name. A missing or empty file is
-    not foreign; one that cannot be read is.
+    The original claude-mem uses the same folder and file name. A missing or empty file is not foreign; an
+    unreadable one is.
     """
     try:
         found = os.stat(memory_path())
@@ -231,10 +231,10 @@ def foreign_memory() -> bool:
         return True
     if header and header[_APPLICATION_ID_OFFSET:] != MEMORY_APPLICATION_ID.to_bytes(4, "big"):
         os.close(descriptor)
-        # What is no database at all, beside a queue of ours, is our own with its first page damaged.
+        # A file that is not a database, beside our queue, is our own with its first page damaged.
         return header.startswith(_SQLITE) or not os.path.exists(queue_path())
-    # Not closed while we use this folder: POSIX takes with any descriptor of a file all locks that a process
-    # has on it, SQLite's too, and whoever closes the database next takes us for gone and deletes its WAL.
+    # Keep it open while this folder is in use: closing any descriptor of a file drops all of the process's
+    # POSIX locks on it, SQLite's too. The next process to close the database would then delete its WAL.
     for known in [known for known, (path, _) in _known_memories.items() if path != memory_path()]:
         os.close(_known_memories.pop(known)[1])
     _known_memories[found.st_dev, found.st_ino] = (memory_path(), descriptor)
@@ -251,9 +251,9 @@ def refuse_foreign_memory() -> None:
 
 
 def capture_limits() -> tuple[int, tuple[str, ...]]:
-    """Return the longest event in characters, and the user's own patterns of files never to keep.
+    """Return the longest event in characters, and the user's patterns for files that are never captured.
 
-    What is missing or of the wrong type has its default; `settings.problem` is how the user hears of it.
+    A missing or invalid setting has its default; `settings.problem` reports it to the user.
     """
     table = _read_table("capture")
     most, patterns = table.get("max_event_chars"), table.get("ignored_files")
@@ -265,19 +265,19 @@ def capture_limits() -> tuple[int, tuple[str, ...]]:
 
 
 def autostart() -> bool:
-    """Tell whether a session that finds the services down starts them."""
+    """Tell whether a session starts the services if they are down."""
     return _read_table("services").get("autostart") is not False
 
 
 def _cwd() -> str:
     try:
         return os.getcwd()
-    except FileNotFoundError:  # the session removed the folder it stands in
+    except FileNotFoundError:  # the session deleted its working folder
         return os.environ.get("PWD") or "/"
 
 
 def _read_table(name: str) -> dict[str, Any]:
-    """Return one table of `config.toml`, or an empty one; a hook pays for a parser only if it is there."""
+    """Return a table of `config.toml`, or an empty one; the parser is loaded only if the table exists."""
     try:
         with open(config_path(), "rb") as file:
             text = file.read()

@@ -1,5 +1,5 @@
-"""Define the one base of our errors; nothing else lives here."""
+"""Define the base class of all our errors; nothing else lives here."""
 
 
 class ClaudeMemError(Exception):
-    """A failure fit to be shown as it is: what was tried, on what, what was found, what to do next."""
+    """An error whose message can be shown as it is: what was tried, on what, what was found, what to do."""

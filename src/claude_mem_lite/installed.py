@@ -1,11 +1,11 @@
-"""Tell which code is installed here, by its content, and to which installation a data directory belongs.
+"""Identify the installed code by its content, and the installation that a data directory belongs to.
 
-Two installations with equal code are the same to the services; two commits in two environments are not,
-whatever their version says. Where they differ, what the user did last decides: `up`, `restart` and
-`install-hooks`, typed in one of them, make the data directory *belong* to it. A hook of another one starts
-services where none run, and replaces none: two installations never replace each other's services in turn.
+The services treat two installations with equal code as the same, and two commits in two environments as
+different, whatever their version says. Where they differ, the user's last command decides: `up`, `restart`
+or `install-hooks` makes the data directory *belong* to the installation that runs it. A hook of another
+installation starts services only if none run, so two installations never keep replacing each other's.
 
-Standard library only, and cheap but for `code`: the hook of a session's start asks `expected`.
+Standard library only, and cheap except for `code`: the hook of a session's start calls `expected`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _started: list[str] = []
 
 
 def code() -> str:
-    """Return a hash of the package's own sources as they are on the disk now; takes some 15 ms."""
+    """Return a hash of the package's sources as they are on disk; takes about 15 ms."""
     import hashlib
 
     found = hashlib.sha256()
@@ -38,29 +38,29 @@ def code() -> str:
 
 
 def stamp() -> str:
-    """Return what changes whenever a source does: number, bytes and times of change, in 2 ms; "" for none.
+    """Return a stamp that changes with any source: count, bytes and change times; takes 2 ms. "" for none.
 
-    The time of a change of the inode, unlike that of the content, is one that nobody sets back.
+    It uses `st_ctime`, because unlike `st_mtime` no program can set it back.
     """
     count = size = changed = 0
     try:
         for entry in _sources():
             found = entry.stat()
             count, size, changed = count + 1, size + found.st_size, changed + found.st_ctime_ns
-    except OSError:  # it is being taken away
+    except OSError:  # the package is being removed
         return ""
     return f"{count}-{size}-{changed}" if count else ""
 
 
 def started() -> str:
-    """Return the code that this process runs; a service asks before the code can have changed."""
+    """Return the hash of the code that this process runs; a service calls it first at its start."""
     if not _started:
         _started.extend((code(), stamp()))
     return _started[0]
 
 
 def is_changed(*, settle_s: float = 1.0) -> bool:
-    """Tell whether the sources are others than those of `started`; not while they are being exchanged."""
+    """Tell whether the sources differ from those of `started` and have not changed again for `settle_s`."""
     code_then, now = started(), stamp()
     if now == _started[1] or (now and code() == code_then):
         return False
@@ -69,7 +69,7 @@ def is_changed(*, settle_s: float = 1.0) -> bool:
 
 
 def expected() -> str | None:
-    """Return the code that the services should run; "" where others decide, None where only `up` knows."""
+    """Return the code that services should run; "" if another installation decides, None until `up` does."""
     recorded_stamp, recorded_code, package = _owner()
     if package != PACKAGE:
         return "" if os.path.isdir(package) else None
@@ -83,7 +83,7 @@ def is_anothers() -> bool:
 
 
 def claim() -> None:
-    """Have the data directory belong to this installation."""
+    """Make the data directory belong to this installation."""
     config.ensure_folder(config.home())
     config.replace_file(_path(), f"{stamp()} {code()} ".encode() + os.fsencode(PACKAGE), mode=0o600)
 
@@ -101,7 +101,7 @@ def _sources() -> Iterator[os.DirEntry[str]]:
 
 
 def _owner() -> tuple[str, str, str]:
-    """Return stamp, code and package of the installation that the data directory belongs to, or ""."""
+    """Return stamp, code and package of the installation that owns the data directory, "" each if none."""
     try:
         with open(_path(), "rb") as file:
             recorded_stamp, recorded_code, package = os.fsdecode(file.read()).split(" ", 2)

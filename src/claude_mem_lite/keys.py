@@ -1,9 +1,9 @@
-"""Choose the key that may ask Claude: one that the user has agreed to, outside of any session.
+"""Choose the API key for requests to Claude: one that the user has agreed to, outside of any session.
 
-A variable of the environment does not tell who has set it: a project's settings put theirs into every
-process of a session, and so into the hooks that start the services. So a variable is used only where the
-user has named it, by `[claude] api_key_from` or `up --with-key`, and only with the value that it had in
-their own shell then. The data directory keeps a salted hash of that value.
+An environment variable does not show who set it: a project's settings put theirs into every process of a
+session, and so into the hooks that start the services. A variable is therefore used only if the user has
+named it, by `[claude] api_key_from` or `up --with-key`, and only with the value that it had in their own
+shell at that time. The data directory keeps a salted hash of that value.
 
 Standard library only.
 """
@@ -22,18 +22,18 @@ IN_CONFIG = "config.toml"
 WITH_KEY = "up --with-key"
 CLIENT = "claude -p"
 
-# A hook sets it for the `up` that it runs.
+# A hook sets this variable for the `up` that it runs.
 STARTED_BY = "CLAUDE_MEM_STARTED_BY"
-# Claude Code sets these for whatever it starts.
+# Claude Code sets these variables for every process that it starts.
 _SESSION = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", STARTED_BY)
-# What `up --with-key` hands to the consumer.
+# Variables in which `up --with-key` passes the key's name and the base URL to the consumer.
 _HANDED_FROM, _HANDED_URL = "CLAUDE_MEM_KEY_FROM", "CLAUDE_MEM_BASE_URL"
 _handed: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A key for the API, and where it was found; its value shows in no repr."""
+    """An API key and where it was found; its repr does not show the value."""
 
     kind: str
     source: str
@@ -49,14 +49,14 @@ def refuse_session(what: str) -> None:
 
 
 def in_session() -> bool:
-    """Tell whether a session of Claude Code has started this process, maybe for a project's purposes."""
+    """Tell whether a session of Claude Code has started this process, perhaps on behalf of a project."""
     return any(name in os.environ for name in _SESSION)
 
 
 def about(source: str, variable: str) -> str:
-    """Return in one line which key asks Claude, and how to change that.
+    """Return one line that says which key is used for Claude and how to change that.
 
-    `source` is a credential's, "" for none; `variable` is what `[claude] api_key_from` names.
+    `source` is a credential's, "" without one; `variable` is the value of `[claude] api_key_from`.
     """
     if source == IN_CONFIG:
         return "Claude writes, with the key in config.toml; without [claude] api_key there it does not"
@@ -78,7 +78,7 @@ def about(source: str, variable: str) -> str:
 
 
 def of_variable(variable: str) -> Credential | None:
-    """Return the key in a variable of the environment, if the user has agreed to that very key."""
+    """Return the key in an environment variable, if the user has agreed to exactly that key."""
     value = os.environ.get(variable, "").strip()
     salt, agreed = _agreed().get(variable, ("", ""))
     if not value or _hash(value, salt) != agreed:
@@ -87,9 +87,9 @@ def of_variable(variable: str) -> Credential | None:
 
 
 def agree(variable: str) -> bool:
-    """Note that the user has agreed to the key in a variable; return whether it is another one than before.
+    """Record that the user has agreed to the key in a variable; return whether that key is new.
 
-    To be called for what the user has typed. Does nothing where the variable is not set.
+    Call this only for a command that the user typed. It does nothing if the variable is not set.
     """
     value = os.environ.get(variable, "").strip()
     if not value or of_variable(variable):
@@ -103,33 +103,33 @@ def agree(variable: str) -> bool:
 
 
 def forget() -> None:
-    """Take back what the user has agreed to."""
+    """Withdraw the user's agreement to all keys."""
     if os.path.exists(_path()):
         os.unlink(_path())
 
 
 def named() -> str:
-    """Return the variable that `up --with-key` takes the key from: the first that is set."""
+    """Return the variable from which `up --with-key` takes the key: the first that is set, "" for none."""
     return next((name for name in KINDS if os.environ.get(name, "").strip()), "")
 
 
 def to_hand_over(variable: str) -> dict[str, str]:
-    """Return what the consumer's environment has to hold, besides the key, for `up --with-key`."""
+    """Return the environment variables, besides the key, that `up --with-key` sets for the consumer."""
     return {_HANDED_FROM: variable, _HANDED_URL: os.environ.get("ANTHROPIC_BASE_URL", "")}
 
 
 def take_over() -> None:
-    """Take what `up --with-key` has handed over; for the consumer alone, whose environment `up` has made."""
+    """Read and remove what `up --with-key` passed; only for the consumer, whose environment `up` creates."""
     _handed.update(variable=os.environ.pop(_HANDED_FROM, ""), base_url=os.environ.pop(_HANDED_URL, ""))
 
 
 def handed_over() -> tuple[str, str]:
-    """Return the variable of the key that `up --with-key` has handed over, and the base URL; "" for none."""
+    """Return the key's variable and the base URL that `up --with-key` passed; "" if it passed none."""
     return _handed.get("variable", ""), _handed.get("base_url", "")
 
 
 def _agreed() -> dict[str, tuple[str, str]]:
-    """Return salt and hash of the keys that the user has agreed to, by variable."""
+    """Return the salts and hashes of the keys that the user has agreed to, by variable."""
     try:
         with open(_path(), encoding="ascii") as file:
             rows = [line.split() for line in file]

@@ -1,4 +1,4 @@
-"""Define the kinds of rows that memory has, of searches, and of learnings."""
+"""Define the kinds of rows in the memory, the types of search, and the categories of learnings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, get_args
 Kind = Literal["observation", "session", "learning", "function"]
 KINDS: tuple[Kind, ...] = ("observation", "session", "learning", "function")
 
-# What a search is for, and the vectors that it needs.
+# The type of a search, which also decides the vectors that it needs.
 Type = Literal["all", "observation", "session", "learning", "code"]
 
 Category = Literal["architecture", "convention", "gotcha", "dependency", "pattern"]

@@ -1,4 +1,4 @@
-"""Locks between processes: a file in the data directory that its holder has locked, free when that dies."""
+"""Lock files in the data directory between processes; a lock is released when its holder dies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def hold(name: str, *, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock of a name; without `wait` yield False at once when another has it."""
+    """Hold the lock of this name and yield True; without `wait`, yield False at once if another holds it."""
     with open(os.path.join(config.home(), name), "a", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -26,9 +26,9 @@ def hold(name: str, *, wait: bool = False) -> Iterator[bool]:
 
 
 def is_held(name: str) -> bool:
-    """Tell whether a living process holds a lock; a dead one that nobody has reaped does not.
+    """Tell whether a living process holds a lock; a zombie process holds none.
 
-    Nothing is created for a look: there may be no data directory yet.
+    The lock file is not created: there may be no data directory yet.
     """
     try:
         lock = open(os.path.join(config.home(), name), "rb")  # noqa: SIM115  (closed below)
@@ -36,7 +36,7 @@ def is_held(name: str) -> bool:
         return False
     with lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # two who look do not see each other
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so two checks do not block each other
         except BlockingIOError:
             return True
     return False

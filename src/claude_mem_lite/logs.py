@@ -1,6 +1,6 @@
-"""JSON Lines logs, one file a process in `logs/`, a new one each midnight UTC; `prune` takes out old ones.
+"""Write JSON Lines logs to `logs/`, one file per process and day (UTC); `prune` deletes old ones.
 
-Ids, sizes, durations and counts; never the user's text.
+Logs hold ids, sizes, durations and counts, never the user's text.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from logging.handlers import TimedRotatingFileHandler
 
 from claude_mem_lite import config
 
-# What is written to no more: of an earlier day, or what supervisord has set aside when a log grew too large.
+# Closed files: logs of an earlier day, and logs that supervisord rotated because of their size.
 _CLOSED = re.compile(r".+\.(?:jsonl\..+|(?:out|log)\.\d+)")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line; what a caller gives as `extra={"event": {...}}` is merged into it."""
+    """Format a record as one line of JSON, including fields passed as `extra={"event": {...}}`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return the record as JSON."""
         at = dt.datetime.fromtimestamp(record.created, dt.UTC).isoformat(timespec="milliseconds")
         line: dict[str, object] = {"at": at, "level": record.levelname, "logger": record.name}
         event = getattr(record, "event", None)
@@ -33,7 +33,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def closed_before(before: float) -> list[str]:
-    """Return the files of `logs/` that are closed and were last written to before a time (Unix seconds)."""
+    """Return the closed files of `logs/` that were last written before a time (Unix seconds)."""
     try:
         paths = [os.path.join(config.log_dir(), name) for name in sorted(os.listdir(config.log_dir()))]
     except FileNotFoundError:
@@ -42,7 +42,7 @@ def closed_before(before: float) -> list[str]:
 
 
 def prune(*, before: float) -> int:
-    """Delete what `closed_before` returns; return how many files that were."""
+    """Delete the files that `closed_before` returns; return how many."""
     paths = closed_before(before)
     for path in paths:
         os.unlink(path)
@@ -50,7 +50,7 @@ def prune(*, before: float) -> int:
 
 
 def configure(process: str) -> None:
-    """Send this process's log to `logs/PROCESS.jsonl`; Huey's and uvicorn's chatter from warnings up."""
+    """Send this process's log to `logs/PROCESS.jsonl`, from Huey and uvicorn only warnings and above."""
     config.ensure_home()
     handler = TimedRotatingFileHandler(
         os.path.join(config.log_dir(), f"{process}.jsonl"),

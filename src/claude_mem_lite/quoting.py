@@ -1,6 +1,6 @@
 """Put quotation marks, “…”, around text from a file, a page, an output, a commit or a name. Pure.
 
-A rule that tells of captured text quotes it, so that nobody takes it for words to the reader.
+Rules quote the captured text that they show, so that no reader takes it for instructions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # hooks load this module: `typing` would cost them more than the rest
+if TYPE_CHECKING:  # hooks load this module, and importing `typing` would take longer than all the rest
     from collections.abc import Iterable, Iterator
 
 OPEN, CLOSE = "“", "”"
@@ -18,10 +18,10 @@ _INNER = str.maketrans(dict.fromkeys("“”„‟", '"'))
 _BLOCK = re.compile(r"(?:^[ \t]*>.*(?:\n|\Z))+", re.MULTILINE)
 _BLOCK_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*```.*\n((?:.*\n?)*?)(?:^[ \t]*```|\Z)", re.MULTILINE)
-# What the client, or an editor, puts into a prompt: <local-command-stdout>…</local-command-stdout>.
+# Text that the client or an editor adds to a prompt: <local-command-stdout>…</local-command-stdout>.
 _TAGGED = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)(?:\s[^<>]{0,200})?>((?>[^<]*(?:<(?!/\1>)[^<]*){0,50}))</\1>")
 _PARTS = re.compile(r"“[^”]*”?|```(?:[^`]|`(?!``))*(?:```)?|`[^`]*`?")
-# A name of so many words could be a sentence, a path of so many parts too.
+# A name of this many words, or a path of this many parts, could be a sentence.
 _LONG_NAME, _LONG_PATH = 5, 9
 _TOKEN = re.compile(r"[^\s“”`(),;]+")
 _SEGMENT = re.compile(r"/|::|\.\w{1,5}(?=$|:)")
@@ -30,13 +30,13 @@ _HEX = frozenset("abcdefABCDEF")
 
 
 def quoted(text: str) -> str:
-    """Return captured text in quotation marks, which nothing in it can close; "" for none."""
+    """Return captured text in quotation marks that nothing inside can close; "" for an empty text."""
     text = text.strip()
     return f"{OPEN}{text.translate(_INNER)}{CLOSE}" if text else ""
 
 
 def quote_blocks(text: str, *, fences: bool = False) -> str:
-    """Return a text with its lines that begin with ">" quoted; if `fences`, fenced and tagged blocks too."""
+    """Return a text with its ">" blocks quoted; with `fences`, quote fenced and tagged blocks too."""
     text = _BLOCK.sub(lambda block: f"{quoted(_BLOCK_MARK.sub('', block[0]))}\n", text)
     if not fences:
         return text
@@ -48,12 +48,12 @@ def quote_blocks(text: str, *, fences: bool = False) -> str:
 
 
 def named(name: str) -> str:
-    """Return a name, quoted if it has blanks in it."""
+    """Return a name, quoted if it contains white space."""
     return quoted(name) if any(map(str.isspace, name)) else name
 
 
 def quote_long_names(text: str) -> str:
-    """Quote each name that is long enough to be a sentence, outside of quotations and commands."""
+    """Quote each name that could be a sentence, except inside quotations and commands."""
     return "".join(
         part if is_apart else _TOKEN.sub(lambda token: _long_name_quoted(token[0]), part)
         for is_apart, part in parts(text)
@@ -61,12 +61,12 @@ def quote_long_names(text: str) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words that a name is made of, without those that could be hex digits: dropAll_tables."""
+    """Return the words in a name such as dropAll_tables, without those that could be hexadecimal digits."""
     return [word for word in _WORD.findall(name) if not _HEX.issuperset(word)]
 
 
 def parts(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield a text in order: quotations and `commands` with their marks (True), and what is between them."""
+    """Yield a text's parts in order: (True, a quotation or `command` with its marks), (False, other text)."""
     ends = [0, *(end for match in _PARTS.finditer(text) for end in match.span()), len(text)]
     for start, end in pairwise(ends):
         if start < end:
@@ -74,7 +74,7 @@ def parts(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def balanced(text: str) -> str:
-    """Return a piece of a text with the quotation marks that it was cut off from."""
+    """Return a piece of a text with the opening or closing quotation mark that cutting removed."""
     opened, closed = text.find(OPEN), text.find(CLOSE)
     if closed >= 0 and not 0 <= opened < closed:
         text = OPEN + text
@@ -82,7 +82,7 @@ def balanced(text: str) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the pieces of a text that was split, each with the quotation marks that it was cut off from."""
+    """Yield the pieces of a text that was split, each with the quotation marks that splitting removed."""
     is_open = False
     for text in texts:
         piece = f"{OPEN}{text}" if is_open else text

@@ -1,8 +1,8 @@
 """Find the repository, the work tree and the branch that a session works in, from git's own files.
 
-Standard library only. Hooks ask for each event, without a process; `first_commit`, `commits`, `tokens` and
-`texts` start git, which no hook may. A linked work tree is one that `git worktree add` made: its `.git` is a
-file that names a folder of the repository, and that names it in turn.
+Standard library only. Hooks call this for each event and must start no process; `first_commit`, `commits`,
+`tokens` and `texts` start git and are not for hooks. A linked work tree is one made by `git worktree add`:
+its `.git` is a file that names a folder of the repository, and that folder names the work tree in turn.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
         branch: str
 
 
-# Where in a repository Claude Code makes its work trees.
+# Folder of a repository in which Claude Code creates its work trees.
 _CLIENTS = "/.claude/worktrees/"
-# Of a branch's name; git takes longer ones than a file system does.
+# Most characters kept of a branch's name; git accepts longer names than a file system does.
 _MOST_CHARS = 250
-# On these many threads run, and an empty one is not known.
+# Branches that many pieces of work share; "" stands for an unknown branch.
 SHARED_BRANCHES = frozenset({"", "main", "master", "trunk", "develop", "dev"})
 _SHORT_HASH = 12
 _GIT_S = 3.0
 _COMMITS = 1_000
 _MOST_INDEX_BYTES = 100_000_000
-# What is written like a name, at least as long as those that are asked for; and whatever the user has set.
+# Anything written like a name, of at least five characters: callers look for no shorter names.
 _TOKEN = "([0-9]+_)?[A-Za-z_$][A-Za-z0-9_$.-]{4,}"  # noqa: S105 - of code
-# Texts for people may well name what is no more.
+# Prose is not searched: it may well mention names that the code has lost.
 PROSE = (".md", ".mdx", ".rst", ".adoc")
 _IN_CODE = ("--", *(f":(exclude,icase)*{suffix}" for suffix in PROSE))
 _AS_IT_IS = ("--untracked", "--no-recurse-submodules", "--no-color", "--no-line-number", "--no-column")
 
 
 def work_of(session_id: str, branch: str) -> str:
-    """Return which piece of work a session is part of: its branch, on a shared one only itself."""
+    """Return the piece of work that a session belongs to: its branch, or on a shared branch its own id."""
     return session_id if branch in SHARED_BRANCHES else branch
 
 
 def place(start: str) -> Place:
     """Return `(project, tree, branch)` of a folder, all three as text.
 
-    The project is the repository's main work tree, whichever of its work trees `start` lies in; without git
-    project and tree are `start` itself. The branch is "" without git, and the commit's first digits with an
-    "@" before them where none is checked out.
+    The project is the repository's main work tree, whichever of its work trees `start` lies in. Without git,
+    project and tree are `start` itself and the branch is "". On a detached HEAD the branch is "@" and the
+    commit's first digits.
     """
     start = os.path.realpath(start)
     tree = start
@@ -59,7 +59,7 @@ def place(start: str) -> Place:
         if parent == tree:
             return _text(start), _text(start), ""  # type: ignore[return-value]
         tree = parent
-    if is_clients_tree(start) and start.startswith(f"{tree}{_CLIENTS}"):  # one that was removed
+    if is_clients_tree(start) and start.startswith(f"{tree}{_CLIENTS}"):  # a work tree since removed
         name = start[len(tree) + len(_CLIENTS) :].partition("/")[0]
         return _text(tree), _text(f"{tree}{_CLIENTS}{name}"), ""  # type: ignore[return-value]
     git = _git_dir(tree)
@@ -72,12 +72,12 @@ def is_clients_tree(folder: str) -> bool:
 
 
 def key(project: str) -> str:
-    """Return what tells a repository from all others on any machine; "" without an origin.
+    """Return a key that identifies a repository on any machine; "" without an `origin`.
 
-    It is host and path of the `origin` remote, without protocol, user, port and `.git`.
+    It is the host and path of the `origin` remote, without protocol, user, port and `.git`.
     """
     git = _git_dir(project)
-    git = _common_dir(git) if os.path.exists(git) else project  # a bare repository is its own
+    git = _common_dir(git) if os.path.exists(git) else project  # a bare repository has no `.git`
     lines = _read(os.path.join(git, "config")).splitlines()
     section, url = "", ""
     for line in map(str.strip, lines):
@@ -89,9 +89,9 @@ def key(project: str) -> str:
 
 
 def first_commit(project: str) -> str:
-    """Return the hash of a repository's first commit, "" without one, or if git takes too long to tell.
+    """Return the hash of a repository's first commit, "" without one, or if git takes too long.
 
-    No hook asks: this starts git, which reads the whole history.
+    Not for hooks: this starts git, which reads the whole history.
     """
     if not os.path.exists(os.path.join(project, ".git")):
         return ""
@@ -106,7 +106,7 @@ def first_commit(project: str) -> str:
 
 
 def moved_at(tree: str) -> float:
-    """Return when git last moved what is checked out, in Unix seconds; 0.0 where it keeps no log of that."""
+    """Return when HEAD last moved, in Unix seconds; 0.0 if git keeps no log of it."""
     try:
         return os.stat(os.path.join(_git_dir(tree), "logs", "HEAD")).st_mtime
     except OSError:
@@ -114,9 +114,9 @@ def moved_at(tree: str) -> float:
 
 
 def commits(tree: str) -> list[tuple[float, str, str]]:
-    """Return the newest commits of what is checked out: times in Unix seconds, subjects, bodies.
+    """Return the newest commits of HEAD: (time in Unix seconds, subject, body); empty if git fails.
 
-    No hook asks: this starts git. It is empty where git cannot tell.
+    Not for hooks: this starts git.
     """
     if not os.path.exists(os.path.join(tree, ".git")):
         return []
@@ -133,10 +133,10 @@ def commits(tree: str) -> list[tuple[float, str, str]]:
 
 
 def tokens(tree: str) -> set[str] | None:
-    """Return the names in a work tree's code, those of its files and their endings; None if git cannot tell.
+    """Return the names in a work tree's code, its file names and their suffixes; None if git fails.
 
-    One that has dots or hyphens comes whole, `store.save_book`; an ending has its dot. No hook asks: this
-    starts git, which reads the files that it does not ignore. To ask it for each name takes far longer.
+    Names with dots or hyphens are returned whole (`store.save_book`), suffixes with their dot. Not for hooks:
+    this starts git, which reads all files that it does not ignore. Asking git for each name takes far longer.
     """
     if not os.path.exists(os.path.join(tree, ".git")):
         return None
@@ -156,10 +156,10 @@ def tokens(tree: str) -> set[str] | None:
 
 
 def texts(tree: str, wanted: Collection[str]) -> set[str] | None:
-    """Return which of some texts, each of one line, stand in a work tree's code; None if git cannot tell."""
+    """Return those of the wanted one-line texts that a work tree's code contains; None if git fails."""
     command = [*_git(tree), "grep", *_AS_IT_IS, "-hoIF", "-f", "-", *_IN_CODE]
     held: set[str] = set()
-    while rest := set(wanted) - held:  # git prints no text that stands within another one
+    while rest := set(wanted) - held:  # of overlapping texts git prints only one, so ask again for the rest
         status, lines = _printed(command, "\n".join(rest))
         if status not in {0, 1}:
             return None
@@ -171,9 +171,9 @@ def texts(tree: str, wanted: Collection[str]) -> set[str] | None:
 
 
 def tracked_folders(folder: str) -> frozenset[str]:
-    """Return the folders below a folder with files that git tracks, relative to it, posix.
+    """Return the sub-folders that contain files tracked by git, as POSIX paths relative to the folder.
 
-    Empty where there is no index, or one that this cannot read: a split one, or one of SHA-256 hashes.
+    Empty if there is no index, or one that this cannot read (a split index, or one with SHA-256 hashes).
     Source: git's documentation, index-format.
     """
     tree = place(folder)[1]
@@ -194,11 +194,11 @@ def tracked_folders(folder: str) -> frozenset[str]:
 
 
 def _index_names(data: bytes) -> Iterator[bytes]:
-    """Yield the paths in an index. Raises: ValueError for what is none."""
+    """Yield the paths in a git index. Raises: ValueError if the data is not one."""
     version, count = data[7:8], int.from_bytes(data[8:12], "big")
     if not data.startswith(b"DIRC\0\0\0") or version not in {b"\2", b"\3", b"\4"}:
         raise ValueError("no index of git's")
-    is_short = version == b"\4"  # names share their beginnings: how many bytes of the last do not count
+    is_short = version == b"\4"  # a name begins with the number of bytes to strip from the name before it
     at, name = 12, b""
     for _ in range(count):
         start = at + (64 if data[at + 60] & 0x40 else 62)
@@ -221,8 +221,8 @@ def _git(tree: str) -> list[str]:
 
 
 def _held(grep: list[str]) -> set[str] | None:
-    """Return the tokens that git finds."""
-    for syntax in ("-P", "-E"):  # Perl's is four times as fast, and not in every git
+    """Return the tokens that git finds, None if it fails or takes too long."""
+    for syntax in ("-P", "-E"):  # Perl's syntax is four times as fast, but not every git has it
         status, lines = _printed([*grep, syntax, "-e", _TOKEN, *_IN_CODE])
         if status in {0, 1}:
             return lines
@@ -232,9 +232,9 @@ def _held(grep: list[str]) -> set[str] | None:
 
 
 def _printed(command: list[str], asked: str = "") -> tuple[int, set[str]]:
-    """Return a program's status, negative if it took too long, and the lines that it prints, each once.
+    """Return a program's exit status, negative if it took too long, and the distinct lines that it prints.
 
-    They are read one by one, since a large repository has millions.
+    Lines are read one by one, because a large repository has millions.
     """
     import subprocess
     import tempfile
@@ -258,13 +258,13 @@ def _printed(command: list[str], asked: str = "") -> tuple[int, set[str]]:
 
 
 def _normalized(url: str) -> str:
-    """Return host and path of a remote's address; "" for a folder, which is another one elsewhere."""
+    """Return host and path of a remote's URL; "" for a local folder, which differs between machines."""
     protocol, is_url, rest = url.partition("://")
     if is_url:
         host, _, path = rest.partition("/")
         host = host.rpartition("@")[2]
         host = host if host.startswith("[") else host.partition(":")[0]
-    else:  # user@host:path, as ssh has it
+    else:  # user@host:path, the form of ssh
         host, _, path = protocol.partition(":")
         host = host.rpartition("@")[2]
     path = path.strip("/").removesuffix(".git").rstrip("/")
@@ -274,7 +274,7 @@ def _normalized(url: str) -> str:
 
 
 def _git_dir(tree: str) -> str:
-    """Return the folder that a work tree's git data lies in: its `.git`, or what that names as a file."""
+    """Return the folder with a work tree's git data: its `.git`, or the folder that a `.git` file names."""
     git = os.path.join(tree, ".git")
     named = _read(git) if os.path.isfile(git) else ""
     if not named.startswith("gitdir:"):
@@ -283,7 +283,7 @@ def _git_dir(tree: str) -> str:
 
 
 def _common_dir(git: str) -> str:
-    """Return the folder that a repository's work trees share; that of the main one is itself."""
+    """Return the git folder that a repository's work trees share; for the main work tree, its own."""
     common = _read(os.path.join(git, "commondir")).strip()
     return os.path.normpath(os.path.join(git, common)) if common else git
 
@@ -291,11 +291,11 @@ def _common_dir(git: str) -> str:
 def _main_tree(tree: str, git: str) -> str:
     """Return the main work tree of the repository that a work tree is linked to, else the tree itself.
 
-    Only where the repository names the tree in turn: a `.git` that came in an archive can name any folder.
+    The repository must name the tree in turn, because a `.git` file from an archive can name any folder.
     """
     common = _common_dir(git)
     if common == git:
-        return tree  # the main one, or a submodule
+        return tree  # the main work tree, or a submodule
     linked = _read(os.path.join(git, "gitdir")).strip()
     linked = os.path.join(git, linked) if linked else ""  # git 2.48 can write a relative path
     if not linked or os.path.realpath(linked) != os.path.realpath(os.path.join(tree, ".git")):

@@ -1,6 +1,6 @@
-"""Read the settings of services and CLI from `config.toml` and the environment; hooks read `config`.
+"""Read the settings of services and CLI from `config.toml` and the environment; hooks use `config`.
 
-Standard library only: the consumer asks for every capture whether Claude is to write about it.
+Standard library only: the consumer reads them for every capture.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
     "claude": {
         "via": ("api", "cli", "off"),
         "client": str,
-        "client_config": re.compile(r".*"),  # or ""
+        "client_config": re.compile(r".*"),  # may be empty, unlike `str`
         "daily_tokens": range(1_000_000_001),
         "session_share": float,
         "model": str,
@@ -79,16 +79,16 @@ PRICES: Mapping[str, Price] = MappingProxyType(
         "claude-sonnet-5": Price(2.0, 10.0, cache_minimum_tokens=1_024),
     }
 )
-# For a model that nobody has given a price: rather too much than a budget that does not hold.
+# For a model without a known price: rather too high than a budget that is exceeded.
 UNKNOWN_PRICE = Price(5.0, 25.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long what is worked off is kept; 0 days: for ever, 0 MB: as much as comes.
+    """How long processed data is kept; 0 days means for ever, 0 MB means no limit.
 
     Raw events and the event log go after `events_days`, log files after `logs_days`. The newest `keep_raw`
-    raw events stay, however old; while queue.db has more than `max_queue_mb` in use, the oldest others go.
+    raw events stay, however old; while queue.db uses more than `max_queue_mb`, the oldest others go.
     """
 
     events_days: int = 30
@@ -99,7 +99,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Evals:
-    """After `every` so many captures that Claude wrote (0: never), the judge looks at so many `samples`."""
+    """After every `every` captures that Claude wrote (0: never), the judge rates `samples` of them."""
 
     every: int = 0
     samples: int = 3
@@ -108,13 +108,13 @@ class Evals:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Who writes what, with which model, for how much a day; which model search uses; what sessions get.
+    """What Claude writes, with which model and daily budget; the model of search; what sessions are shown.
 
-    `via` "cli" asks through the program `client`, whose own settings are in
-    `client_config` ("": where it looks for itself), for at most `daily_tokens` a day. Of all sessions Claude
-    tells the share `session_share`, 0 to 1.
-    From the cosine `dedup_threshold` on two learnings say the same; what `decay_after_sessions` sessions of
-    its project have not seen fades (0: never). The services stop after `idle_stop_minutes` (0: never).
+    With `via` "cli" requests go through the program `client`, whose own settings are in `client_config`
+    ("": its default place), for at most `daily_tokens` a day. Claude writes about the share `session_share`
+    (0 to 1) of all sessions. Learnings with a cosine similarity of `dedup_threshold` or more are duplicates.
+    A learning fades when `decay_after_sessions` sessions of its project have not seen it (0: never). The
+    services stop after `idle_stop_minutes` without work (0: never).
     """
 
     credential: Credential | None = None
@@ -149,27 +149,27 @@ class Settings:
 
     @property
     def price(self) -> Price:
-        """The price of the model."""
+        """The price of `model`."""
         return self.prices.get(self.model, UNKNOWN_PRICE)
 
     @property
     def tells_sessions(self) -> bool:
-        """Whether Claude is asked about sessions at all."""
+        """Whether Claude writes summaries or learnings of sessions at all."""
         return self.summaries or self.learnings
 
     def wants_session(self, session_id: str) -> bool:
-        """Tell whether Claude is to tell a session, and can; of a share of sessions always the same."""
+        """Tell whether Claude should and can write about a session; its id decides about the share."""
         is_among = zlib.crc32(session_id.encode()) < self.session_share * 2**32
         return self.credential is not None and self.tells_sessions and is_among
 
     def wants_claude(self, tier: str) -> bool:
-        """Tell whether Claude is to write about captures of a tier, and can."""
+        """Tell whether Claude should and can write about captures of a tier."""
         return self.credential is not None and tier in self.tiers
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A setting as it holds: `name` is table.key, `source` "default", "config.toml" or a variable's name."""
+    """A setting in force: `name` is table.key, `source` is "default" or "config.toml"."""
 
     name: str
     value: Any
@@ -177,7 +177,7 @@ class Given:
 
 
 def given() -> list[Given]:
-    """Return each setting there is but for prices, in the order of the documentation; a key is not shown."""
+    """Return every setting except prices, in the order of the documentation; an API key is not shown."""
     tables, _ = _read()
     found = []
     for table, known in _KNOWN.items():
@@ -211,7 +211,7 @@ def _default(table: str, key: str) -> Any:
 
 
 def parsed(name: str, text: str) -> Any:
-    """Return what a user has written for the setting `table.key`. Raises: ClaudeMemError if it cannot be."""
+    """Return the value of a user's text for the setting `table.key`. Raises: ClaudeMemError if invalid."""
     table, _, key = name.partition(".")
     kind = _KNOWN.get(table, {}).get(key)
     if kind is None:
@@ -247,7 +247,7 @@ def _takes(kind: _Kind) -> str:
 
 
 def load() -> Settings:
-    """Return the settings; whatever is missing or wrong has its default, `problem` says which."""
+    """Return the settings; a missing or invalid one has its default, and `problem` reports it."""
     tables, _ = _read()
     claude, compress, search = (tables.get(name, {}) for name in ("claude", "compress", "search"))
     named = (
@@ -268,7 +268,7 @@ def load() -> Settings:
         chosen["base_url"] = handed_url
     default = Settings()
     if chosen.get("via") == "cli":
-        chosen["batch_after_hours"] = 0.0  # there are no Message Batches there
+        chosen["batch_after_hours"] = 0.0  # the client has no Message Batches
     context, learnings = tables.get("context", {}), tables.get("learnings", {})
     return Settings(
         **chosen,
@@ -298,13 +298,13 @@ def load() -> Settings:
 
 
 def through_client(chosen: Settings, path: str) -> Settings:
-    """Return settings by which Claude is asked through the user's client at a path."""
+    """Return settings that send requests through the user's client at `path`."""
     credential = Credential("client", keys.CLIENT, path)
     return replace(chosen, via="cli", client=path, credential=credential, batch_after_hours=0.0)
 
 
 def problem() -> str:
-    """Return what is wrong with `config.toml` in one line, "" when it can be used as it is."""
+    """Return one line about what is wrong with `config.toml`, "" if nothing is."""
     tables, wrong = _read()
     if not wrong and tables.get("claude", {}).get("api_key") and not _is_private():
         wrong = f"{config.config_path()} holds a key that others may read, so it is not used: chmod 600 it"
@@ -318,7 +318,7 @@ def problem() -> str:
 
 
 def _read() -> tuple[dict[str, dict[str, Any]], str]:
-    """Return the tables as far as they are usable, and what is wrong with the first setting that is not."""
+    """Return the valid settings by table, and a line about the first invalid one ("" if there is none)."""
     try:
         with open(config.config_path(), "rb") as file:
             given = tomllib.load(file)
@@ -339,7 +339,7 @@ def _read() -> tuple[dict[str, dict[str, Any]], str]:
 
 
 def _known(table: str, key: str, value: Any) -> Any:
-    """Return a setting that can be used, else None."""
+    """Return a setting's value if it is valid, else None."""
     kind = _KNOWN.get(table, {}).get(key)
     if kind is float:
         return float(value) if _is_amount(value) else None
@@ -353,21 +353,21 @@ def _known(table: str, key: str, value: Any) -> Any:
 
 
 def _price(value: Any) -> dict[str, Any] | None:
-    """Return the fields of a `Price`, or None when that is no price."""
+    """Return the fields of a `Price`, or None if the value is not a price."""
     if not isinstance(value, dict) or not {"input", "output"} <= set(value) <= set(_PRICE_KEYS):
         return None
     return value if all(map(_is_amount, value.values())) else None
 
 
 def _is_amount(value: Any) -> bool:
-    """Tell whether that is a number of dollars, hours or tokens, and not one that nobody can mean."""
+    """Tell whether a value is a plausible number of dollars, hours or tokens."""
     return type(value) in {int, float} and 0 <= value <= _MOST
 
 
 def _credential(claude: Mapping[str, Any]) -> Credential | None:
-    """Return the key that `up --with-key` or the user's variable brings, else that of `config.toml`.
+    """Return the key from `up --with-key` or the user's variable, else the one in `config.toml`.
 
-    With `via` "cli" it is the user's client.
+    With `via` "cli" it is the path of the user's client.
     """
     via = claude.get("via", "api")
     if via != "api":

@@ -1,4 +1,4 @@
-"""Change one setting in `config.toml`, and leave every other byte as it is."""
+"""Change settings in `config.toml` and keep every other byte as it is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 _NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
-_NOT_PRINTED = "\x7f"  # JSON leaves it as it is, TOML does not take it
+_NOT_PRINTED = "\x7f"  # JSON does not escape it, and TOML does not allow it unescaped
 
 
 def choose_model(model: str, *, dimension: int = 0, only_check: bool = False) -> None:
-    """Write `[search] embedding_model` and `dimension` (0, the default, only where it stands already).
+    """Write `[search] embedding_model` and `dimension` (the default, 0, only if the file already sets it).
 
     With `only_check` nothing is written. Raises: ClaudeMemError as `write` does.
     """
@@ -24,11 +24,11 @@ def choose_model(model: str, *, dimension: int = 0, only_check: bool = False) ->
 
 
 def write(table: str, wanted: dict[str, Any], *, only_check: bool = False) -> None:
-    """Write settings into a table; an empty value or 0 beside others only where the setting stands already.
+    """Write settings into a table. Among several, empty values and 0 only replace settings already there.
 
-    The file is replaced in one step and keeps its mode; a new one is the user's alone. With `only_check`
+    The file is replaced atomically and keeps its mode; only the user can read a new one. With `only_check`
     nothing is written.
-    Raises: ClaudeMemError when it cannot be changed without a change to the rest.
+    Raises: ClaudeMemError when the file cannot be changed without changing the rest.
     """
     config.ensure_home()
     path = os.path.realpath(config.config_path())
@@ -45,7 +45,7 @@ def write(table: str, wanted: dict[str, Any], *, only_check: bool = False) -> No
 
 
 def _edited(before: str, name: str, wanted: dict[str, Any]) -> str:
-    """Return the text with the settings in it. Raises: ValueError unless all else says what it said."""
+    """Return the text with the settings in it. Raises: ValueError if any other setting would change."""
     old = tomllib.loads(before)
     table = old.get(name, {})
     new = {key: value for key, value in wanted.items() if value or key in table or len(wanted) == 1}
@@ -58,7 +58,7 @@ def _edited(before: str, name: str, wanted: dict[str, Any]) -> str:
 
 
 def _with(text: str, table: str, name: str, literal: str) -> str:
-    """Return the text with a setting in its table, which is added at the end where there is none."""
+    """Return the text with a setting in its table; a missing table is added at the end."""
     end_of_line = "\r\n" if "\r\n" in text else "\n"
     header = re.search(rf"^[ \t]*\[[ \t]*{table}[ \t]*\][ \t]*(?:#.*)?\r?$", text, re.MULTILINE)
     if header is None:

@@ -1,4 +1,4 @@
-"""Make captured text fit to be kept and told: clean it, cut it, put it on one line, count tokens. Pure."""
+"""Prepare captured text for storage and display: clean it, cut it, join its lines, count tokens. Pure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 TITLE_CHARS = 100
 
-# For a class of a regular expression: the signs of Chinese and Japanese, which part no words; and with those
-# of Korean, which does, all that say more than a letter.
+# For character classes in regular expressions. UNPARTED: the characters of Chinese and Japanese, which do not
+# separate words. SIGNS adds Korean, which does: all characters that say more than a letter.
 UNPARTED = "\u3040-\u30ff\u3400-\u9fff"
 SIGNS = UNPARTED + "\uac00-\ud7af"
 
-# The queue leaves this line where it cut the middle out of a long field; we leave the same one.
+# Mark that the queue leaves where it cut the middle out of a long field; `clean` leaves the same.
 CUT = re.compile(r"\[… [\d,]+ characters cut …\]")
 
-# Longest text a rule looks at: every rule stays in milliseconds, whatever was captured.
+# Longest text that rules look at, so that every rule takes only milliseconds, whatever was captured.
 _TEXT_CHARS = 200_000
 
 _ESCAPES = re.compile(
@@ -47,13 +47,13 @@ _ABBREVIATION = re.compile(
 _FULL_STOP = re.compile(r"[ .:;]+(?=”?$)")
 _MARKDOWN_LEAD = re.compile(r"^\s*(?:#{1,6}\s+|[-*+•]\s+|\d+[.)]\s+|>\s+)+")
 CHARS_PER_TOKEN = 3.5
-_PATH_CHARS, _PATH_PARTS = 40, 3  # a longer path of more parts is told in brief
+_PATH_CHARS, _PATH_PARTS = 40, 3  # a path with more characters and more parts is shortened
 
 
 def clean(text: str) -> str:
     """Return the text without escape sequences, control and invisible characters; newlines and tabs stay.
 
-    Longer than 200,000 characters, it loses its middle for a line that says so (see `CUT`).
+    In a text of more than 200,000 characters, a line that says so replaces the middle (see `CUT`).
     """
     if len(text) > _TEXT_CHARS:
         half = _TEXT_CHARS // 2
@@ -61,7 +61,7 @@ def clean(text: str) -> str:
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\r" in text:
-        # A progress bar rewrites its line: what stands after the last return is what was seen.
+        # A progress bar rewrites its line: only the text after the last carriage return was visible.
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     return _INVISIBLE.sub("", text)
 
@@ -77,7 +77,7 @@ def one_line(text: str, limit: int = TITLE_CHARS) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """Return at most `limit` characters of the text, its middle left out, by whole lines where possible."""
+    """Return at most `limit` characters of the text; the middle is left out, in whole lines if possible."""
     text = text.strip("\n")
     if len(text) <= limit:
         return text
@@ -94,7 +94,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence that says something, without Markdown marks and without its full stop."""
+    """Return the first sentence of more than two words, without Markdown marks and without its full stop."""
     for sentence in sentences(text):
         bare = _FULL_STOP.sub("", sentence)
         if len(bare.split()) > 2:  # noqa: PLR2004 - "Done." or "Good point!" is no headline
@@ -136,7 +136,7 @@ def count(number: int, noun: str) -> str:
 
 
 def relative(path: str, project_dir: str) -> str:
-    """Return the path from the project's folder where it lies inside, else as it is."""
+    """Return the path relative to the project's folder if it lies inside, else the path itself."""
     path, root = clean(path).strip(), project_dir.rstrip("/")
     if not path:
         return ""
@@ -155,7 +155,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def named_path(path: str) -> str:
-    """Return a path in brief, "api/…/hold/HoldService.kt"; quoted if it could be a sentence."""
+    """Return a path, a long one as "api/…/hold/HoldService.kt", quoted if it could be a sentence."""
     parts = path.split("/")
     is_long = len(path) > _PATH_CHARS and len(parts) > _PATH_PARTS
     brief = "/".join([parts[0], "…", *parts[-2:]]) if is_long else path

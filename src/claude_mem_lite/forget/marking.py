@@ -1,9 +1,9 @@
-"""Mark the rows of both databases that the user wants forgotten, and all that goes with them.
+"""Mark the rows of both databases that the user wants forgotten, and all rows that depend on them.
 
-A row takes along what it was made of, and what was made of it alone. Nothing is changed here.
+With a row go its sources, and the rows derived from it alone. Nothing is changed here.
 """
 
-# ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
+# ruff: noqa: S608  statements are built from our own names only; user input is always a parameter
 
 import os
 from collections import defaultdict
@@ -21,7 +21,7 @@ from claude_mem_lite.storage.queries import MIN_ID_PREFIX, UnknownIdError
 
 Row = dict[str, Any]
 
-# In which columns a text of the user's can stand; the others hold words, times and numbers of ours.
+# Columns that can hold a user's text; the other columns hold only our own words, times and numbers.
 _TEXTS = {
     "sessions": ("id", "project_dir", "branch"),
     "observations": (
@@ -51,9 +51,9 @@ _TOLD = ("summary", "key_files", "key_decisions", "retold", "state")
 
 @dataclass(slots=True)
 class Marked:
-    """The rows that go, by id where they have one, else by primary key; `retell` are sessions that stay.
+    """The rows to delete, by id where they have one, else by primary key.
 
-    `files` are those (project and path) whose code is to be read anew from the disk, if it is there.
+    `retell` are sessions that stay and need a new summary; `files` are (project, path) pairs to scan again.
     """
 
     sessions: set[str] = field(default_factory=set)
@@ -72,12 +72,12 @@ class Marked:
 
     @property
     def ids(self) -> frozenset[str]:
-        """All ids that nothing may name any more."""
+        """All ids that no remaining row may name."""
         return frozenset(self.sessions | self.observations | self.learnings | self.functions | self.events)
 
 
 def mark(wanted: Wanted) -> Marked:
-    """Return the rows that are of what is wanted, with all that goes with them."""
+    """Return the rows that match `wanted`, and all rows that go with them."""
     marked = Marked()
     _mark_sessions(wanted, marked)
     _mark_observations(wanted, marked)
@@ -97,9 +97,9 @@ def mark(wanted: Wanted) -> Marked:
 
 
 def whole_ids(prefixes: Iterable[str]) -> tuple[str, ...]:
-    """Return the ids of sessions, observations, learnings or events that are given whole, or by a beginning.
+    """Return the full ids of sessions, observations, learnings, events or shared lines, given by prefix.
 
-    Raises: UnknownIdError: nothing, or more than one thing, answers to one.
+    Raises: UnknownIdError when a prefix matches nothing, or more than one row.
     """
     found = []
     for prefix in prefixes:
@@ -110,13 +110,13 @@ def whole_ids(prefixes: Iterable[str]) -> tuple[str, ...]:
 
 
 def whole_session(prefix: str) -> str:
-    """Return the id of the session that a prefix is or begins, worked off or not. Raises: UnknownIdError."""
+    """Return the full id of a session, processed or not, given by prefix. Raises: UnknownIdError."""
     answers = {*_answering("sessions", "id", prefix), *_answering("pending_queue", "session_id", prefix)}
     return _the_one(prefix, answers, "no session")
 
 
 def known_projects() -> set[str]:
-    """Return the folders of all projects that anything is known of."""
+    """Return the folders of all projects with any row."""
     tables = ("sessions", "observations", "learnings", "source_files", "pending_queue")
     return {
         row["project_dir"] for table in tables for row in rows(table, "project_dir") if row["project_dir"]
@@ -124,7 +124,7 @@ def known_projects() -> set[str]:
 
 
 def knows_file(paths: tuple[str, ...]) -> bool:
-    """Tell whether an observation or the code map knows a file by one of its absolute paths."""
+    """Tell whether an observation or the code map has a file under one of its absolute paths."""
     wanted = Wanted(files=paths)
     touched = rows("observations", "project_dir", "files_touched")
     return any(
@@ -138,10 +138,10 @@ def knows_file(paths: tuple[str, ...]) -> bool:
 
 
 def project_of(path: str, *, may_be_new: bool = False) -> str:
-    """Return the project of a folder; one that is no more is known by its path.
+    """Return the project of a folder; a deleted folder is found by the path of its project.
 
-    Raises: ClaudeMemError when the path is neither, unless it `may_be_new`: the project above it is hardly
-        what was meant.
+    Raises: ClaudeMemError when the path is neither a folder nor a known project, unless it `may_be_new`: the
+        project above it is hardly what was meant.
     """
     given = os.path.normpath(os.path.join(os.getcwd(), os.path.expanduser(path)))
     if noted := projects.noted(given):
@@ -183,7 +183,7 @@ def _mark_sessions(wanted: Wanted, marked: Marked) -> None:
 
 
 def _mark_observations(wanted: Wanted, marked: Marked) -> None:
-    """Mark observations with the events that they were made of, and events with what was made of them."""
+    """Mark observations together with their raw events, and events together with their observations."""
     sessions, folds = {}, defaultdict(list)
     for row in rows("observations", "id", "created_at", *_TEXTS["observations"]):
         sessions[row["id"]] = row["session_id"]
@@ -220,7 +220,7 @@ def _mark_observations(wanted: Wanted, marked: Marked) -> None:
 
 
 def _mark_learnings(wanted: Wanted, marked: Marked) -> None:
-    """Mark learnings that are named, and those that nothing is left of that they were learned from."""
+    """Mark learnings that match, and those that have lost all their sources."""
     of_sessions = rows("observations", "id", "session_id")
     half_gone = {row["session_id"] for row in of_sessions if row["id"] in marked.observations}
     for row in rows("learnings", "id", "created_at", "source_sessions", "observations", *_TEXTS["learnings"]):
@@ -239,7 +239,7 @@ def _mark_learnings(wanted: Wanted, marked: Marked) -> None:
 
 
 def _mark_code(wanted: Wanted, marked: Marked) -> None:
-    """Mark what sessions did to functions, the functions as they left them, and the calls they showed."""
+    """Mark function changes by sessions, functions as sessions left them, and call edges they observed."""
     places = set()
     for row in rows(
         "function_changes", "pk", "session_id", "observation_id", "created_at", *_TEXTS["function_changes"]
@@ -274,7 +274,7 @@ def _mark_code(wanted: Wanted, marked: Marked) -> None:
 
 
 def _mark_derived(wanted: Wanted, marked: Marked) -> None:
-    """Mark the names that edits took out of the code, and the calls that failed."""
+    """Mark retired names (names that edits removed from the code) and failed calls."""
     gone = marked.observations | marked.events
     for table, sources, time, found in (
         ("retired_names", ("observation_id",), "retired_at", marked.names),
@@ -291,7 +291,7 @@ def _mark_derived(wanted: Wanted, marked: Marked) -> None:
 
 
 def _is_of(row: Row, table: str, wanted: Wanted, *, at: str = "") -> bool:
-    """Tell whether a row is itself wanted, whoever it goes back to."""
+    """Tell whether a row itself matches `wanted`, apart from its sources."""
     at = at or row.get("created_at", "")
     return (
         wanted.is_project(row["project_dir"])
@@ -302,7 +302,7 @@ def _is_of(row: Row, table: str, wanted: Wanted, *, at: str = "") -> bool:
 
 
 def _is_entry_of(row: Row, wanted: Wanted, marked: Marked, gone: frozenset[str]) -> bool:
-    if row["event_type"] == CALL:  # what was paid was paid, and says nothing of what was said
+    if row["event_type"] == CALL:  # the ledger stays: an entry holds costs, no content
         return False
     data = loaded(row["data"])
     subject = {data.get("event_id"), data.get("id")} if isinstance(data, dict) else set()
@@ -310,7 +310,7 @@ def _is_entry_of(row: Row, wanted: Wanted, marked: Marked, gone: frozenset[str])
         return True
     if subject & gone or wanted.holds(row["session_id"], row["data"]):
         return True
-    if row["event_type"].startswith(EVENTS):  # it stays with the learning, whoever told of it
+    if row["event_type"].startswith(EVENTS):  # a learning's history stays as long as the learning
         return False
     return row["session_id"] in marked.sessions or wanted.was(row["created_at"])
 
@@ -327,7 +327,7 @@ def _database(table: str) -> Any:
 
 
 def _tells_of(content: str, path: str) -> bool:
-    """Tell whether a learning names a file by its path."""
+    """Tell whether a text names a file: by at least its last two parts, or by its bare name as a word."""
     parts = path.strip("/").split("/")
     return (
         any("/".join(parts[at:]) in content for at in range(len(parts) - 1)) or parts[-1] in content.split()

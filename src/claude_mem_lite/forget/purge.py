@@ -1,12 +1,12 @@
-"""Forgetting: what is forgotten is in no file of the data directory any more, whoever had written it there.
+"""Forget what the user names: remove it from every file of the data directory.
 
-The consumer and the web process are stopped for the moment, because a lock would not do: what the consumer
-has in hand is in its memory, and stored when it is done; the web process keeps vectors and answers there;
-both keep LanceDB's old versions and SQLite's WAL from being emptied, and write the logs. Hooks go on: they
-open queue.db for one transaction each, and what finds it locked goes to the spool.
+The consumer and the web process are stopped meanwhile. A lock would not be enough: the consumer holds events
+in its memory and stores them later; the web process caches vectors and answers; both write logs, and keep
+LanceDB's old versions and SQLite's WAL from being emptied. Hooks keep running: each opens queue.db for one
+transaction, and an event that finds it locked goes to the spool.
 
-What is cut short goes on when the same command is given again: the rows that tell what is to be forgotten go
-last, and `forget.store` keeps a note until their bytes are gone, too, which any forget or prune ends.
+After an interruption the same command continues: the rows that show what to forget are deleted last, and
+`forget.store` keeps a note until their bytes are purged, which any later forget or prune completes.
 """
 
 import contextlib
@@ -36,9 +36,9 @@ _PROMPT = "UserPromptSubmit"
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How much goes, or went, by what it is; `retold` sessions stay, told anew from what is left of them.
+    """Counts of what is or was forgotten. `retold` sessions stay, with a new summary of what is left of them.
 
-    `shared_lines` are those of colleagues.
+    `shared_lines` come from colleagues.
     """
 
     sessions: int
@@ -57,19 +57,19 @@ class Forgotten:
 
 
 def forgettable(wanted: Wanted) -> Forgotten:
-    """Return what `forget` would take out."""
+    """Return the counts of what `forget` would delete."""
     marked = mark(wanted)
     lines = traces.clear_lines(wanted, marked.ids, dry_run=True)
     return _counted(marked, lines, len(traces.spooled(wanted, marked.ids)), len(_shared(wanted)))
 
 
 def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tuple[Forgotten, list[str]]:
-    """Forget what is wanted while the services are `paused`; return what that was, and what went wrong.
+    """Forget what is wanted while the services are `paused`; return counts and problems, one per line.
 
-    What went wrong is a line each: rows are gone then, but bytes of them may be left, or `paused` says it.
+    A problem means that rows are deleted but their bytes may be left, or comes from `paused`.
     Raises: ClaudeMemError.
     """
-    # Nobody makes vectors meanwhile, and what a killed backup has left is gone.
+    # `run` keeps others from writing vectors; `staging` deletes what a killed backup left.
     with turns.run(), staging(), paused as late:
         marked = mark(wanted)
         quotes = _quotes(marked)
@@ -79,7 +79,7 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
         _forget_vectors(marked, quotes)
         lines = traces.clear_lines(wanted, marked.ids)
         spooled = set()
-        # A hook gives its file another name when it is through.
+        # A hook renames its file when it is done writing, so look again until none is found.
         while found := traces.spooled(wanted, marked.ids):
             spooled.update(found)
             for path in found:
@@ -112,9 +112,9 @@ def _counted(marked: Marked, lines: int, spooled: int, shared: int) -> Forgotten
 
 
 def _quotes(marked: Marked) -> dict[str, dict[str, str | None]]:
-    """Return, by id, the words of the observations that stay without the prompts that go.
+    """Return new texts, by id, for observations that stay but quote a prompt that goes.
 
-    The local distiller says with what was done what had been asked for.
+    The local distiller adds the user's request to the observations of what was done for it.
     """
     found: dict[str, dict[str, str | None]] = {}
     for session_id in marked.retell:
@@ -133,14 +133,14 @@ def _quotes(marked: Marked) -> dict[str, dict[str, str | None]]:
 
 
 def _without(text: str | None, quotes: set[str]) -> str | None:
-    """Return a text without its lines that quote."""
+    """Return a text without the lines that contain one of the quotes."""
     if text is None or not any(quote in text for quote in quotes):
         return text
     return "\n".join(line for line in text.split("\n") if not any(quote in line for quote in quotes))
 
 
 def _shared(wanted: Wanted) -> list[str]:
-    """Return the ids of what colleagues have shared of it."""
+    """Return the ids of colleagues' shared lines that match."""
     key = team.key_of(wanted.project_dir) if wanted.project_dir else ""
     return team.wanted(
         lambda row_id, project, line: row_id in wanted.ids or project == (key or None) or wanted.holds(line)
@@ -148,7 +148,7 @@ def _shared(wanted: Wanted) -> list[str]:
 
 
 def _forget_vectors(marked: Marked, quotes: dict[str, Any]) -> None:
-    """Drop the vectors of what goes and of what is told anew; where they cannot be read, all of them."""
+    """Delete the vectors of rows that go or get new texts; if vectors cannot be read, delete all of them."""
     try:
         vectors.forget({
             "observation": marked.observations | quotes.keys(),
@@ -173,9 +173,9 @@ def _retell(session_id: str, wanted: Wanted) -> None:
 
 
 def _read_code_anew(marked: Marked, wanted: Wanted) -> None:
-    """Have the map of files whose functions went made from the disk, as nobody's work.
+    """Rescan the files whose functions were deleted, attributing their code to no session.
 
-    Otherwise the next session of the project would be told to have written them.
+    Otherwise their code would be attributed to the project's next session.
     """
     if wanted.project_dir or wanted.files:
         return
@@ -187,7 +187,7 @@ def _read_code_anew(marked: Marked, wanted: Wanted) -> None:
 
 
 def _has(path: str, wanted: Wanted) -> bool:
-    """Tell whether a file is not there, or has the text that is forgotten."""
+    """Tell whether a file is missing or contains the forgotten text."""
     try:
         with open(path, "rb") as file:
             return wanted.holds(file.read())

@@ -1,10 +1,10 @@
 """Delete marked rows from both databases and purge their bytes.
 
-What is left of a session whose observations went is told anew by `purge`, which also looks after everything
+The module `forget.purge` writes new summaries for sessions that lost observations, and handles everything
 outside of SQLite.
 """
 
-# ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
+# ruff: noqa: S608  statements are built from our own names only; user input is always a parameter
 
 import json
 import sqlite3
@@ -20,17 +20,17 @@ from claude_mem_lite.storage.models import Observation, ProjectFolder, Session, 
 from claude_mem_lite.storage.projects import MOVED
 
 _TIMES = "times forgotten"
-_PURGING = "forgetting"  # the state that says that rows are deleted whose bytes may still be there
+_PURGING = "forgetting"  # state: rows were deleted whose bytes may still be in the files
 
 
 def note() -> None:
-    """Note that rows are about to be deleted: `is_unpurged` is true until `purge` is through."""
+    """Record that rows are about to be deleted: `is_unpurged` is true until `purge` has succeeded."""
     facts.write(_PURGING, {"at": inbox.utc_now()})
     State.insert(name=_TIMES, value=times_forgotten() + 1).on_conflict_replace().execute()
 
 
 def times_forgotten() -> int:
-    """Return how often something was forgotten: what was published of the memory before may tell of it."""
+    """Return how often something was forgotten. What was published before may contain what was forgotten."""
     row = State.get_or_none(State.name == _TIMES)
     return int(row.value) if row else 0
 
@@ -44,12 +44,12 @@ def clear_queue(marked: Marked) -> None:
 
 
 def clear_memory(marked: Marked, wanted: Wanted) -> None:
-    """Delete the marked rows of claude-mem.db, and every mention of them in what stays.
+    """Delete the marked rows of claude-mem.db, and every mention of them in rows that stay.
 
-    Belongs into a transaction (see `transaction`).
+    Call it inside a transaction (see `transaction`).
     """
     _scrub(marked, wanted)
-    # The raw event of an observation that stays is no longer kept: nobody is to wait for it.
+    # The raw event of an observation that stays is deleted, so Claude cannot rewrite the observation.
     for event_id in marked.events - marked.observations:
         memory_database.execute_sql(
             "UPDATE observations SET upgrade = 'gone', batch = NULL WHERE id = ? AND written_by = 'local'",
@@ -75,7 +75,7 @@ def clear_memory(marked: Marked, wanted: Wanted) -> None:
 
 
 def retell(session_id: str, summary: str, key_files: list[str], *, up_to: int) -> None:
-    """Put what is left of a session in place of all that was told of it, whoever told it."""
+    """Replace a session's summary, decisions and state, also Claude's, by a summary of what is left of it."""
     Session.update(
         summary=summary or None,
         key_files=key_files,
@@ -92,25 +92,25 @@ def retell(session_id: str, summary: str, key_files: list[str], *, up_to: int) -
 
 
 def reword(observation_id: str, **words: str | None) -> None:
-    """Put other words in place of an observation's title, summary or detail."""
+    """Replace an observation's title, summary or detail."""
     Observation.update(**words).where(Observation.id == observation_id).execute()
 
 
 def transaction() -> Any:
-    """Return a context in which nobody else writes the memory, and deleted bytes are overwritten."""
+    """Return a transaction on the memory in which SQLite overwrites deleted bytes."""
     memory_database.execute_sql("PRAGMA secure_delete = ON")
     return memory_database.atomic()
 
 
 def is_unpurged() -> bool:
-    """Tell whether rows were deleted, or about to be, whose bytes may still lie in free pages."""
+    """Tell whether bytes of rows that were deleted, or about to be, may still lie in free pages."""
     return State.get_or_none(State.name == _PURGING) is not None
 
 
 def purge() -> list[str]:
-    """Write both databases anew, so that no byte of what was deleted is left; return what kept from it.
+    """Vacuum both databases, so that no byte of deleted rows is left; return the problems met.
 
-    An FTS5 index keeps deleted words until its parts are merged, so all are made anew first.
+    An FTS5 index keeps deleted words until its segments are merged, so all indexes are rebuilt first.
     """
     try:
         damage.rebuild_full_text()
@@ -123,7 +123,7 @@ def purge() -> list[str]:
 
 
 def _scrub(marked: Marked, wanted: Wanted) -> None:
-    """Take every mention of what is marked out of the rows that stay."""
+    """Remove every mention of marked rows from the rows that stay."""
     gone = marked.ids
     _scrub_learnings(marked, wanted)
     for row in list(rows("call_graph", "pk", "session_id", "observation_id")):
@@ -159,7 +159,7 @@ def _scrub_learnings(marked: Marked, wanted: Wanted) -> None:
         if "code" in changed:
             changed["stale"] = ""
         if row["superseded_by"] in marked.learnings:
-            # Put away, not revived: it was given up for a reason, even if that is forgotten.
+            # Stays inactive: it was superseded for a reason, even if the successor is forgotten.
             changed |= {"superseded_by": None, "is_active": 0}
         _set("learnings", row["pk"], **changed)
 
@@ -177,7 +177,7 @@ def _scrub_states(wanted: Wanted, gone: frozenset[str]) -> None:
 
 
 def _without(value: Any, is_gone: Callable[[str], bool]) -> Any:
-    """Return a JSON value without the strings that have to go, in lists, as values and as names."""
+    """Return a JSON value without the strings that are gone: list items, values and field names."""
     if isinstance(value, dict):
         return {
             name: _without(each, is_gone)

@@ -1,4 +1,4 @@
-"""Remove lines of the logs and files of the spool that tell of something forgotten."""
+"""Find spool files, and remove log lines, that mention something forgotten."""
 
 import datetime as dt
 import json
@@ -12,15 +12,15 @@ from claude_mem_lite.forget.wanted import Wanted, names
 
 
 def spooled(wanted: Wanted, gone: frozenset[str]) -> list[str]:
-    """Return the files of the spool that are wanted, or name one of the ids that go; broken ones, too."""
+    """Return the spool files that match `wanted` or name one of the ids in `gone`, broken files included."""
     return [path for path in spool.files() if os.path.isfile(path) and _is_spooled_of(path, wanted, gone)]
 
 
 def clear_lines(wanted: Wanted, gone: frozenset[str], *, dry_run: bool = False) -> int:
-    """Take out the lines of the logs that are wanted, or name one of the ids that go; return how many.
+    """Remove the log lines that match `wanted` or name one of the ids in `gone`; return how many.
 
-    A file is written in place, because supervisord, which goes on, has some of them open. With `dry_run` none
-    is written.
+    Files are written in place, because supervisord keeps running and has some of them open. With `dry_run`
+    nothing is written.
     """
     is_of, cleared = _line_test(wanted, gone), 0
     for path in _files(config.log_dir()):
@@ -42,7 +42,7 @@ def _is_spooled_of(path: str, wanted: Wanted, gone: frozenset[str]) -> bool:
         except ValueError:  # no event, or half of one
             text = "".join(_lines(path))
             return wanted.was(inbox.utc_text(os.path.getmtime(path))) or _line_test(wanted, gone)(text)
-    except OSError:  # a folder, another user's file, or taken in by now
+    except OSError:  # a folder, another user's file, or already stored and deleted
         return False
     named = {event_id, fields["session_id"]}
     return (
@@ -57,7 +57,7 @@ def _is_spooled_of(path: str, wanted: Wanted, gone: frozenset[str]) -> bool:
 def _line_test(wanted: Wanted, gone: frozenset[str]) -> Callable[[str], bool]:
     ids = gone | ({wanted.session_id, *wanted.ids} - {""})
     paths = "|".join(re.escape(path) for path in (wanted.project_dir, *wanted.files) if path)
-    # /p/shop is named neither by /p/shop2 nor by /home/p/shop; a sentence may end with it.
+    # /p/shop2 and /home/p/shop do not name /p/shop; a full stop may follow the path.
     of_paths = re.compile(rf"(?<![\w.-])(?:{paths})(?![\w-]|\.\w)")
 
     def is_of(line: str) -> bool:
@@ -72,7 +72,7 @@ def _line_test(wanted: Wanted, gone: frozenset[str]) -> Callable[[str], bool]:
 
 
 def _time_of(line: str) -> str:
-    """Return when a line of a JSON Lines log was written, "" of another one."""
+    """Return when a line of a JSON Lines log was written (UTC text), "" for other lines."""
     try:
         return inbox.utc_text(dt.datetime.fromisoformat(json.loads(line)["at"]).timestamp())
     except (ValueError, KeyError, TypeError, RecursionError):

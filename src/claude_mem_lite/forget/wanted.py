@@ -1,4 +1,4 @@
-"""Tell whether a text, a time or a path is of what the user wants forgotten. Pure."""
+"""Match texts, times and paths against what the user wants forgotten. Pure."""
 
 import functools
 import json
@@ -14,10 +14,10 @@ _WORD = re.compile(r"[\w-]{6,}")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One of these: whole ids, a session, a project, a file (its possible absolute paths), a time, a text.
+    """What to forget, one of: full ids, a session, a project, a file, a time, a text.
 
-    `folders` are those of the project, its own among them. Times are UTC text as the databases write it,
-    `until` excluded; of a text the case does not matter.
+    `folders` are the project's folders, including `project_dir`; `files` are the possible absolute paths of
+    the file. Times are UTC text as the databases store it, `until` excluded. Case is ignored in the text.
     """
 
     ids: tuple[str, ...] = ()
@@ -31,27 +31,27 @@ class Wanted:
 
     @property
     def is_time(self) -> bool:
-        """Whether a time is wanted."""
+        """Whether a time is to be forgotten."""
         return bool(self.since or self.until)
 
     def was(self, at: str) -> bool:
-        """Tell whether something of a time is wanted."""
+        """Tell whether a time falls into the time to forget."""
         return self.is_time and at >= self.since and not (self.until and at >= self.until)
 
     def is_project(self, folder: str) -> bool:
-        """Tell whether a folder is one of the project."""
+        """Tell whether a folder is one of the project's."""
         return bool(self.project_dir) and folder in {self.project_dir, *self.folders}
 
     def is_file(self, project_dir: str, path: str) -> bool:
-        """Tell whether a path, absolute or relative to its project, is that of the file."""
+        """Tell whether a path, absolute or relative to its project, names the file."""
         return bool(self.files) and os.path.normpath(os.path.join(project_dir, path)) in self.files
 
     def holds(self, *values: Any) -> bool:
-        """Tell whether the text stands in one of some columns, as it is or as JSON spells it."""
+        """Tell whether one of the values contains the text, as it is or escaped as JSON."""
         return bool(self.text) and any(_is_in(self.text, value) for value in values if value)
 
     def in_packed(self, packed: bytes) -> bool:
-        """Tell whether the text stands in what the code map keeps of a file."""
+        """Tell whether the compressed data that the code map keeps of a file contains the text."""
         try:
             return bool(self.text) and _is_in(self.text, zlib.decompress(packed))
         except zlib.error:
@@ -59,7 +59,7 @@ class Wanted:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Yield the strings of a JSON value, the names of its fields among them."""
+    """Yield the strings in a JSON value, including the names of fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -72,7 +72,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def loaded(text: str) -> Any:
-    """Return a JSON text's value, None for what is none."""
+    """Return the value of a JSON text, None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -80,7 +80,7 @@ def loaded(text: str) -> Any:
 
 
 def names(text: str, ids: frozenset[str]) -> bool:
-    """Tell whether a line, of JSON or not, names one of some ids: as a value, or as a longer word."""
+    """Tell whether a line names one of the ids: as a word of 6 or more characters, or as a JSON string."""
     if not ids.isdisjoint(_WORD.findall(text)):
         return True
     return not ids.isdisjoint(strings(loaded(text)))
@@ -94,13 +94,13 @@ def _is_in(wanted: str, value: Any) -> bool:
     folded = value.casefold()
     if any(form in folded for form in _forms(wanted)):
         return True
-    # JSON can spell one text in many ways.
+    # JSON can escape the same text in many ways, so compare the decoded strings too.
     return "\\" in value and any(_is_in(wanted, each) for each in strings(loaded(value)))
 
 
 @functools.lru_cache(maxsize=8)
 def _forms(wanted: str) -> tuple[str, ...]:
-    """Return a text as it is and as JSON spells it, in a JSON text inside a JSON text, too."""
+    """Return the text in lower case: as it is, escaped as JSON, and escaped twice (JSON inside JSON)."""
     forms = [wanted]
     for _ in range(2):
         forms += [

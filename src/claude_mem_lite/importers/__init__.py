@@ -1,1 +1,1 @@
-"""Claude Code's own transcripts, read as the events that its hooks would have sent, and taken into memory."""
+"""Import past sessions: transcripts of Claude Code, Codex and Gemini, and the original claude-mem's data."""

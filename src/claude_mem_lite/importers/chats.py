@@ -1,7 +1,7 @@
 """Read a chat file of Gemini CLI as the lines of a transcript that Claude Code would have written.
 
-A message is written again once its calls have ended. Measured with 0.61.0; a chat that is one JSON document
-is not read.
+Gemini CLI writes a message again once its calls have ended. Measured with 0.61.0. Chats stored as a single
+JSON document are not read.
 """
 
 import os
@@ -22,7 +22,7 @@ _SILENT = frozenset({"info", "warning", "error", "None"})
 
 
 def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
-    """Yield what a chat file says; no line is later than `now`. Raises: OSError."""
+    """Yield a chat's lines in Claude Code's form; times after `now` become `now`. Raises: OSError."""
     cwd = folder_of(path)
     told: set[str] = set()
     for line in lines.objects(path, left_out, now=now):
@@ -35,13 +35,13 @@ def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
 
 
 def folder_of(path: str) -> str:
-    """Return the folder of the project that a chat file belongs to, "" where that is not known."""
+    """Return the project folder that a chat file belongs to, "" if unknown."""
     marker = os.path.join(os.path.dirname(os.path.dirname(path)), ".project_root")
     return (own_file.text(marker, most_bytes=_MOST_PATH_BYTES) or "").strip()
 
 
 def _user(said: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what the user wrote, without what hooks and the client put beside it."""
+    """Yield what the user wrote, without what hooks and the client added to it."""
     shown = said.get("displayContent") or said.get("content")
     text = gemini.without_context(gemini.text_of(shown))
     if text and not text.startswith(_OWN_WORDS):
@@ -49,7 +49,7 @@ def _user(said: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _model(said: dict[str, Any], told: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the words of the model and its calls that ended, each once."""
+    """Yield the model's text and its finished calls, each once."""
     message_id = str(said.get("id"))
     text = gemini.text_of(said.get("content"))
     if text and message_id not in told:
@@ -65,7 +65,7 @@ def _model(said: dict[str, Any], told: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _response(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a call's answer as the client gives it to hooks."""
+    """Return a call's response as the client passes it to hooks."""
     answers = [value(part, "functionResponse", "response") for part in items(call, "result")]
     answer = next((each for each in answers if isinstance(each, dict)), {})
     shown = gemini.without_context(gemini.text_of(answer.get("output")))

@@ -1,8 +1,8 @@
 """Turn a transcript into the events that Claude Code's hooks would have sent.
 
-Pure. What the client sends to no hook is no event here either: what it says to itself, calls that were never
-made, its own commands. Source: the transcripts and the hook events of the same sessions, clients 2.1.50 to
-2.1.329.
+Pure. What the client sends to no hook makes no event here either: its own agents' messages, calls that were
+never made, its own commands. Source: the transcripts and the hook events of the same sessions, clients
+2.1.50 to 2.1.329.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from claude_mem_lite.distill.local.fields import items, value
 from claude_mem_lite.importers import responses
 from claude_mem_lite.importers.lines import Line
 
-# A user's line that begins so was written by the client; a finished task it does send to the hooks.
+# The client wrote a user's line that begins so. Notices of finished tasks are not listed: hooks get them.
 _FROM_THE_CLIENT = (
     "<local-command", "<bash-", "<ide_", "<system-reminder", "[Request interrupted",
     "Operation stopped by hook: ", "Caveat: ",
@@ -25,14 +25,14 @@ _OWN_WORDS = ("isMeta", "isVisibleInTranscriptOnly")
 _SUMMARY = "isCompactSummary"
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_GLOBAL_ID = "toolu_"  # the API's own ids are of one call in the world; those of a gateway may not be
+_GLOBAL_ID = "toolu_"  # the API's own ids are globally unique; a gateway's may not be
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: its id, always the same; when it was (UTC text); where in the file it was complete.
+    """One event: its id, always the same; its time (UTC text); the offset in bytes where its line ends.
 
-    The branch is "" where the transcript does not name it.
+    `branch` is "" where the transcript does not name it.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose transcript it is: the session's, or that of its sub-agent `agent_id`."""
+    """Owner of a transcript: a session, or its sub-agent `agent_id`."""
 
     session_id: str
     path: str
@@ -55,7 +55,7 @@ class Origin:
 
 @dataclass(slots=True)
 class _Said:
-    """What the assistant said last, with the id of its message and its line."""
+    """The assistant's last text, with its message id and its line."""
 
     message_id: str
     text: str
@@ -64,11 +64,11 @@ class _Said:
 
 @dataclass(slots=True)
 class Reading:
-    """One transcript on its way into events, as far as it is not later than `until` (UTC text).
+    """State of turning one transcript into events, up to the time `until` (UTC text).
 
-    `goes_on` says that there are later lines; what the assistant said before them is held back. `read_to`
-    is up to where in the file nothing is left to be told, `cwd` the folder of the line at hand, `last_at`
-    when it was written.
+    `goes_on` says that there are later lines; the assistant's last text before them is held back. `read_to`
+    is the offset in bytes before which every event has been yielded; `cwd` and `last_at` are folder and time
+    of the current line.
     """
 
     origin: Origin
@@ -79,7 +79,7 @@ class Reading:
     cwd: str = ""
     _calls: dict[str, tuple[str, Any]] = field(default_factory=dict)
     _said: _Said | None = None
-    _failed: _Said | None = None  # what the client said of an API that failed, while nothing came after it
+    _failed: _Said | None = None  # the client's report of a failed API request, if nothing followed it
     _command: Event | None = None
     _has_started: bool = False
     _files: responses.Files = field(default_factory=responses.Files)
@@ -94,7 +94,7 @@ class Reading:
             cwd = line.said.get("cwd")
             self.cwd = cwd if isinstance(cwd, str) and cwd else self.cwd
             if isinstance(line.said.get("forkedFrom"), dict) or not line.at or not self.cwd:
-                continue  # a copy of another session's line; nothing that happened
+                continue  # copied from another session, or before the first time or folder
             if not self._has_started and not self.origin.agent_id:
                 yield self._event("start", line, "SessionStart", source="startup")
             self._has_started = True
@@ -128,7 +128,7 @@ class Reading:
                 yield from self._prompt(line, texts)
 
     def _hear(self, line: Line) -> Iterator[Event]:
-        """Note what the assistant says and which tools it calls."""
+        """Note the assistant's text and tool calls; yield a pending command, which the model has answered."""
         if self._command:
             yield self._command
             self._command = None
@@ -168,9 +168,9 @@ class Reading:
             )
 
     def _prompt(self, line: Line, texts: Sequence[str]) -> Iterator[Event]:
-        """Yield a turn's end and the prompt that follows it; a command waits for what it comes to.
+        """Yield the end of a turn and the prompt after it; hold a command back until the model answers.
 
-        `texts` are the blocks of a line: what was typed while a tool ran stands beside its result.
+        `texts` are the blocks of a line: a prompt typed while a tool ran is stored beside the tool's result.
         """
         text = _typed(texts)
         self._command = None
@@ -185,7 +185,7 @@ class Reading:
         yield from self._report()
         event = self._event(f"prompt\0{_uuid(line)}", line, "UserPromptSubmit", prompt=text)
         if command:
-            self._command = event  # the client's own commands, which the model never hears of, are no prompts
+            self._command = event  # dropped if the model does not answer: the client ran the command itself
         else:
             yield event
 
@@ -201,7 +201,7 @@ class Reading:
             yield self._event(f"compacted\0{uuid}", line, "SessionStart", source="compact")
 
     def _report(self) -> Iterator[Event]:
-        """Yield the end of a turn, if the assistant has said something last."""
+        """Yield the end of a turn, if the assistant's last output was text or an API failure."""
         said, self._said = self._said, None
         failed, self._failed = self._failed, None
         if failed and not self.origin.agent_id and not failed.line.said.get("isSidechain"):
@@ -212,7 +212,7 @@ class Reading:
         if said is None or not said.text.strip():
             return
         if said.line.said.get("isSidechain") and not self.origin.agent_id:
-            return  # old clients wrote their sub-agents' words into the same file
+            return  # old clients wrote sub-agents' text into the same file
         key, name = f"stop\0{_uuid(said.line)}", "SubagentStop" if self.origin.agent_id else "Stop"
         yield self._event(key, said.line, name, stop_hook_active=False, last_assistant_message=said.text)
 
@@ -234,7 +234,7 @@ class Reading:
 
 
 def typed_meanwhile(said: dict[str, Any]) -> str:
-    """Return what a line says that was typed while the assistant worked, "" for none.
+    """Return the text that the user typed while the assistant worked, "" if the line has none.
 
     Newer clients call no hook for it. Source: anthropics/claude-code issue 31114.
     """
@@ -247,7 +247,7 @@ def typed_meanwhile(said: dict[str, Any]) -> str:
 
 
 def end_of(last: Event) -> Event:
-    """Return the end of the session whose last event this is."""
+    """Return the `SessionEnd` event of the session that `last` is the last event of."""
     names = ("client", "session_id", "transcript_path", "cwd")
     payload = {name: last.payload[name] for name in names if name in last.payload}
     payload |= {"hook_event_name": "SessionEnd", "reason": "other"}
@@ -255,17 +255,17 @@ def end_of(last: Event) -> Event:
 
 
 def call_key(session_id: str, call_id: str) -> str:
-    """Return what tells a tool call from all others."""
+    """Return a key that is unique to a tool call."""
     return call_id if call_id.startswith(_GLOBAL_ID) else f"{session_id}\0{call_id}"
 
 
 def digest(text: str) -> str:
-    """Return an id of 32 digits that is always the same for a text."""
+    """Return an id for a text, always the same: 32 hexadecimal digits."""
     return hashlib.sha256(f"transcript\0{text}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _typed(texts: Iterable[str]) -> str:
-    """Return the blocks of a line that the client has not put there."""
+    """Return a line's text without the blocks that the client added."""
     return "\n".join(each for each in texts if each.strip() and not each.startswith(_FROM_THE_CLIENT))
 
 
@@ -278,5 +278,5 @@ def _content(said: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _uuid(line: Line) -> str:
-    """Return what tells a line from the others of its file."""
+    """Return a key that is unique to a line within its file."""
     return str(line.said.get("uuid") or line.start)

@@ -1,7 +1,7 @@
-"""Transcripts taken into memory as the hooks' events are, by the process that was asked to: no task is sent.
+"""Import transcripts into the memory like events from hooks, in the calling process and without tasks.
 
-Everything may be repeated. An event bears an id that is always the same, what is taken in of each file is
-noted when it is worked off, and what was cut short waits in the queue for the next import.
+An import can be repeated safely: an event always gets the same id, the position reached in each file is
+noted once its events are processed, and what an interrupted import leaves waits in the queue for the next.
 """
 
 import json
@@ -30,7 +30,7 @@ from claude_mem_lite.storage import facts, projects, rewrites
 from claude_mem_lite.storage.models import PendingEvent
 
 _FINDERS = {CLAUDE_CODE: find, CODEX: find_rollouts, GEMINI: find_chats}
-# In one transaction: a hook must not wait for more, nor the consumer.
+# Most events and characters in one transaction, so that neither hooks nor the consumer wait long.
 _EVENTS_AT_ONCE, _CHARS_AT_ONCE = 100, 4_000_000
 _TOLD = {
     "UserPromptSubmit": "prompt", "Stop": "last_assistant_message", "SubagentStop": "last_assistant_message",
@@ -41,7 +41,7 @@ _OF_A_SESSION = frozenset({"SessionStart", "SessionEnd", "PreCompact", "PostComp
 
 @dataclass(slots=True)
 class Plan:
-    """What an import is to do: sessions, oldest first; how many have nothing new; what is left out."""
+    """Plan of an import: sessions, oldest first; how many have nothing new; counts of what is left out."""
 
     sessions: list[Session] = field(default_factory=list)
     known: int = 0
@@ -50,7 +50,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Taken:
-    """What an import has come to; `tool_calls` and `events` are new ones."""
+    """Result of an import: ids of sessions with something new, counts of new tool calls and events."""
 
     sessions: list[str] = field(default_factory=list)
     tool_calls: int = 0
@@ -65,9 +65,9 @@ def plan(
     since: str = "",
     has_memory: bool = True,
 ) -> Plan:
-    """Return what there is to import, of a project or of all (None), of sessions that began `since`.
+    """Return the plan for one project or for all (None), with sessions that began at or after `since`.
 
-    `folder` has the transcripts of `client`. The databases are open if there is a memory at all.
+    `folder` holds the transcripts of `client`. The databases must be open if `has_memory`.
     """
     found = Plan()
     for session in _FINDERS[client](folder, found.left_out):
@@ -92,12 +92,12 @@ def plan(
 
 
 def by_time(session: Session) -> tuple[str, int, str]:
-    """Return what puts sessions in the order in which they are taken in."""
+    """Return the key that sorts sessions into the order of their import."""
     return session.began_at, session.size_bytes, session.path
 
 
 class Import:
-    """One import on its way; `learn` and `make_room` are called after each session that brought something."""
+    """A running import; it calls `learn` and `make_room` after each session that brought something."""
 
     def __init__(
         self, found: Plan, *, now: float, learn: Callable[[str], Any], make_room: Callable[[], Any]
@@ -107,12 +107,12 @@ class Import:
         self._calls = {call_key(*each) for each in store.tool_use_ids()}
 
     def take(self, session: Session) -> None:
-        """Take in what is new in a session, and have it found; it waits for nobody's money."""
+        """Import what is new in a session by local rules, without asking Claude; search finds it then."""
         telling = Telling(session, self._plan.left_out, self._now)
         by_hooks = store.captured(session.id)
         projects.see(session.project_dir, session.work_tree)
         self._store(self.news(telling, by_hooks), session)
-        # One whose import was cut short after its last event has yet to be told and learned from.
+        # If an import stopped after its last event, the session still lacks its summary and learnings.
         has_news = not _noted(session) and store.is_imported(session.id)
         for events in store.events_to_import(session.id):
             record_import(events)
@@ -129,16 +129,16 @@ class Import:
             _note(session, telling)
 
     def finish(self) -> None:
-        """Ask each work tree, once, what has become of the names and branches of the imported sessions."""
+        """Check once per project what became of the names and branches that imported sessions mention."""
         taken = set(self.taken.sessions)
         for project_dir in {each.project_dir for each in self._plan.sessions if each.id in taken}:
             look_at(project_dir)
 
     def news(self, telling: Telling, by_hooks: Sequence[PendingEvent]) -> Iterator[Event]:
-        """Yield the events of a session that neither a hook nor an import has brought."""
+        """Yield the session's events that neither a hook nor an earlier import has stored."""
         session = telling.session
         noted = _noted(session)
-        is_captured = bool(by_hooks) and session.client == GEMINI  # whose calls have no id in hooks
+        is_captured = bool(by_hooks) and session.client == GEMINI  # its hooks send no ids of calls
         if is_captured or (not noted and store.is_remembered_without_raw(session.id)):
             self._plan.left_out["already known session"] += 1
             return
@@ -148,7 +148,7 @@ class Import:
             if not self._is_new(event, session.id, heard):
                 continue
             if by_hooks and event.payload["hook_event_name"] in _OF_A_SESSION:
-                first = first or event  # the hooks have told it; this one only parts what they saw from ours
+                first = first or event  # the hooks stored it; repeated only to separate theirs from ours
                 continue
             if first:
                 yield first
@@ -187,7 +187,7 @@ class Import:
 
 
 def _heard(payload: dict[str, Any]) -> tuple[str, str]:
-    """Return what tells an event that is no tool call from the others of its session."""
+    """Return the key of an event other than a tool call within its session: its name and its text."""
     name = str(payload.get("hook_event_name"))
     return name, str(payload.get(_TOLD.get(name, ""), ""))
 
@@ -197,7 +197,7 @@ def _noted(session: Session) -> dict[str, Any]:
 
 
 def _note(session: Session, telling: Telling) -> None:
-    """Note up to where a session is taken in; what is forgotten of it is not taken in again."""
+    """Note how far a session has been imported, so that no later import restores what was forgotten."""
     value = {
         "sizes": _sizes(session),
         "read_to": telling.read_to,

@@ -1,6 +1,6 @@
 """Read a transcript's lines, one JSON object at a time, whatever the client's version.
 
-What is broken, too long or unknown is counted and left out. What the lines mean stands in `events`.
+Broken, overlong and unknown lines are counted and left out. `events` interprets the lines.
 """
 
 import datetime as dt
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from claude_mem_lite.capture import own_file
 
 LONGEST_LINE_BYTES = 64 << 20
-# What clients from 2.1.50 to 2.1.329 write and no event comes of, beside user, assistant, system, attachment.
+# Types of lines that clients from 2.1.50 to 2.1.329 write and that make no event.
 _SILENT = frozenset({
     "agent-name", "ai-title", "api-request", "atis-latch", "cost-state", "custom-title",
     "file-history-snapshot", "last-prompt", "mode", "permission-mode", "pr-link", "progress",
@@ -23,7 +23,7 @@ TOLD = frozenset({"user", "assistant", "system", "attachment"})
 
 
 class Line(NamedTuple):
-    """One line: where in its file it starts and ends, in bytes; its time (UTC text); what it says."""
+    """One line: the offsets in bytes where it starts and ends, its time (UTC text) and its JSON object."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 def read(path: str, left_out: Counter[str], *, now: str, most_bytes: int | None = None) -> Iterator[Line]:
-    """Yield what a transcript of Claude Code says, as `objects` does. Raises: OSError."""
+    """Yield the lines of a Claude Code transcript that can make events; see `objects`. Raises: OSError."""
     for line in objects(path, left_out, now=now, most_bytes=most_bytes):
         kind = str(line.said.get("type"))
         if kind in TOLD:
@@ -42,10 +42,10 @@ def read(path: str, left_out: Counter[str], *, now: str, most_bytes: int | None 
 
 
 def objects(path: str, left_out: Counter[str], *, now: str, most_bytes: int | None = None) -> Iterator[Line]:
-    """Yield the JSON objects of a file, a line each; no line is later than `now`. Raises: OSError.
+    """Yield the JSON objects of a file, one per line; times after `now` become `now`. Raises: OSError.
 
-    A line without a time has that of the line before it, "" where there is none. With `most_bytes` only the
-    end of the file is read, and the line that it begins in may count as broken.
+    A line without a time gets the time of the line before it, or "" if there is none. With `most_bytes` only
+    the end of the file is read, and a line cut at its start may be counted as broken.
     """
     end, at = 0, ""
     with own_file.opened(path) as file:
@@ -69,7 +69,7 @@ def objects(path: str, left_out: Counter[str], *, now: str, most_bytes: int | No
 
 
 def of_call(call_id: str, call: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the two lines that Claude Code writes of a tool's call; `call` is as a hook's event has it."""
+    """Yield the two lines that Claude Code writes for a tool call; `call` has a hook event's fields."""
     use = {"type": "tool_use", "id": call_id, "name": call["tool_name"], "input": call["tool_input"]}
     yield {"type": "assistant", "message": {"content": [use]}}
     result = {"type": "tool_result", "tool_use_id": call_id, "content": call.get("error", "")}
@@ -78,7 +78,7 @@ def of_call(call_id: str, call: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def message(text: str, message_id: str = "") -> dict[str, Any]:
-    """Return the message of a line in which somebody says a text."""
+    """Return the `message` field of a line with one block of text."""
     return {"message": {"id": message_id, "content": [{"type": "text", "text": text}]}}
 
 
@@ -91,7 +91,7 @@ def _object(text: bytes) -> dict[str, Any] | None:
 
 
 def _time(text: object) -> str:
-    """Return a time as the memory writes it; "" for none."""
+    """Return a time as the databases store it; "" for anything that is not a time."""
     try:
         at = dt.datetime.fromisoformat(str(text)).astimezone(dt.UTC)
     except (ValueError, OverflowError):

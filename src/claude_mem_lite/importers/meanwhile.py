@@ -1,6 +1,6 @@
-"""Take in what the user typed while the assistant worked: newer clients call no hook for it.
+"""Store what the user typed while the assistant worked, for which newer clients call no hook.
 
-It stands in the transcript when the turn ends. Source: anthropics/claude-code issue 31114.
+The transcript has it when the turn ends. Source: anthropics/claude-code issue 31114.
 """
 
 import json
@@ -15,15 +15,15 @@ from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import queries, timeline
 from claude_mem_lite.storage.models import PendingEvent
 
-# The end of a transcript that is read: hardly a turn writes more.
+# Bytes read from the end of a transcript; few turns write more.
 _TURN_BYTES = 8 << 20
 
 
 def take_in(ended: PendingEvent) -> None:
-    """Store what was typed in the turn that an event ends, with the ids that an import gives it.
+    """Store what the user typed during the turn that an event ends, under the ids that an import would use.
 
-    What a hook was sent as well is left out; so are earlier turns, of which the user may have had something
-    forgotten.
+    Prompts that a hook has also received are left out. Earlier turns are left out too, because the user may
+    have asked to forget something in them.
     """
     path = json.loads(ended.raw_output.encode("utf-8", "replace")).get("transcript_path")
     if not isinstance(path, str) or client_of(ended.raw_output) != CLAUDE_CODE:
@@ -38,7 +38,7 @@ def take_in(ended: PendingEvent) -> None:
             and not line.said.get("isSidechain")
             and typed_meanwhile(line.said)
         ]
-    except OSError:  # it is gone, or not ours
+    except OSError:  # the transcript is gone, or belongs to another user
         return
     heard = queries.prompts_of(ended.session_id) if typed else set()
     for event in Reading(Origin(ended.session_id, path)).events(typed):

@@ -1,6 +1,6 @@
-"""Read the database of the original claude-mem as the lines of an export; it is never written.
+"""Read the database of the original claude-mem as the lines of an export; nothing is written to it.
 
-Its tables have been renamed and extended over the years: what a version does not have is empty. Source:
+Its versions differ in names of tables and columns; a column that a version lacks reads as empty. Source:
 github.com/thedotmack/claude-mem, src/services/sqlite, schema versions 4 to 35.
 """
 
@@ -30,17 +30,17 @@ Row = dict[str, Any]
 
 WRITER = "claude-mem"
 _TABLES = ("sdk_sessions", "observations", "session_summaries", "user_prompts")
-# Tables of it that hold nothing of a session, or what is being worked on.
+# Tables of the original that hold nothing about sessions, or only work in progress.
 _SILENT = ("schema_versions", "pending_messages", "observation_feedback")
-# The client's id of a session, then the tool's own: by their names now, and before version 17.
+# Columns of the client's session id and of the tool's own: the current name, then that before version 17.
 _CLIENT_ID, _OWN_ID = ("content_session_id", "claude_session_id"), ("memory_session_id", "sdk_session_id")
-_MILLISECONDS = 100_000_000_000  # more is no number of seconds before the year 5138
+_MILLISECONDS = 100_000_000_000  # a larger number is in milliseconds: in seconds it is past the year 5138
 _KEY_FILES = 8
 
 
 @dataclass(slots=True)
 class Original:
-    """An open database of the original; `left_out` counts what is not taken, `unknown` names projects."""
+    """An open database of the original; `left_out` and (by project) `unknown` count what is not imported."""
 
     connection: sqlite3.Connection
     folder_of: Callable[[str, str], str]
@@ -48,11 +48,11 @@ class Original:
     unknown: Counter[str] = field(default_factory=Counter)
 
     def lines(self) -> Iterator[bytes]:
-        """Yield its memory as an export would have it."""
+        """Yield the database's content as the lines of an export."""
         yield _encoded(lines.Head().model_dump())
         for session in self._sessions().values():
             known = queries.observations_of(session["id"])
-            if known and not any(row.written_by == WRITER for row in known):  # seen by this memory itself
+            if known and not any(row.written_by == WRITER for row in known):  # captured by claude-mem-lite
                 self.left_out["already known session"] += 1
             else:
                 yield from map(_encoded, self._told(session))
@@ -61,7 +61,7 @@ class Original:
                 self.left_out[f"{clean(name)[:40]} row"] += rows
 
     def _sessions(self) -> dict[str, Row]:
-        """Return its sessions by the tool's own id, with their rows."""
+        """Return the sessions with their rows, by the tool's own session id."""
         found: dict[str, Row] = {}
         by_client: dict[str, Row] = {}
         for row in self._rows("sdk_sessions"):
@@ -142,7 +142,7 @@ class Original:
             yield from (dict(zip(names, row, strict=True)) for row in cursor)
 
     def _names(self) -> set[str]:
-        """Return the names of its tables, without those of SQLite and of full text."""
+        """Return the names of the database's tables, except SQLite's own and those of full-text indexes."""
         found = self.connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
         virtual = tuple(name for name, sql in found if str(sql).upper().startswith("CREATE VIRTUAL"))
         return {name for name, _ in found if not name.startswith(("sqlite_", *virtual))}
@@ -154,13 +154,13 @@ class Original:
 
 @contextlib.contextmanager
 def opened(path: str, *, folder_of: Callable[[str, str], str]) -> Iterator[Original]:
-    """Open the original's database to be read; `folder_of(session_id, project)` is "" for an unknown one.
+    """Open the original's database for reading; `folder_of(session_id, project)` returns "" if unknown.
 
-    Raises: ClaudeMemError when it is none, or cannot be read.
+    Raises: ClaudeMemError when the file is not such a database, or cannot be read.
     """
     if not os.path.isfile(path):
         raise ClaudeMemError(f"there is no file {path}")
-    # What nobody writes is opened as such: SQLite would leave files of its own beside it.
+    # Without a WAL nobody is writing: open it as immutable, or SQLite would create files beside it.
     mode = "ro" if os.path.exists(f"{path}-wal") else "ro&immutable=1"
     connection = connect(path, mode=mode, timeout_s=10)
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
@@ -184,7 +184,7 @@ def opened(path: str, *, folder_of: Callable[[str, str], str]) -> Iterator[Origi
 
 
 def _line_of(kind: str, row: Row, session_id: str, folder: str, began: str, **words: Any) -> Row:
-    """Return the line of an observation, under an id that is always the same."""
+    """Return the export line of an observation; the same row always gets the same id."""
     at, raw = _time(row) or began, row.get("discovery_tokens")
     key = "\0".join([WRITER, kind, session_id, str(row.get("id")), at])
     told = "\n".join(filter(None, [words["title"], words["summary"], words["detail"]]))
@@ -198,7 +198,7 @@ def _line_of(kind: str, row: Row, session_id: str, folder: str, began: str, **wo
 
 
 def _summary(told: list[Row]) -> str:
-    """Return the newest of a session's summaries, and in short those before it."""
+    """Return a session's newest summary, followed by earlier ones in brief."""
     parts: list[str] = []
     for row in reversed(told):
         said = [_text(row, "request"), _text(row, "completed")]
@@ -218,12 +218,12 @@ def _files(rows: list[Row], folder: str) -> list[str]:
 
 
 def _text(row: Row, *names: str) -> str:
-    """Return the first of some columns that has a text."""
+    """Return the first of the named columns that holds text, cleaned; "" if none does."""
     return next((clean(row[name]).strip() for name in names if isinstance(row.get(name), str)), "")
 
 
 def _list(row: Row, name: str) -> list[str]:
-    """Return a column's list: of JSON, else a line or a part between commas each."""
+    """Return a column's list: JSON, else items separated by newlines or (except facts) commas."""
     text = _text(row, name)
     try:
         found = json.loads(text)
@@ -237,7 +237,7 @@ def _list(row: Row, name: str) -> list[str]:
 
 
 def _time(row: Row, name: str = "created_at") -> str:
-    """Return a row's time as the memory writes it; "" for none."""
+    """Return a row's time as the databases store it; "" for none."""
     for column in (f"{name}_epoch", *(["started_at_epoch"] if name == "created_at" else [])):
         epoch = row.get(column)
         if isinstance(epoch, int | float) and epoch > 0:

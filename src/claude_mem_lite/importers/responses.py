@@ -1,40 +1,40 @@
-"""Rebuild what a tool answered where the transcript has only what the model was shown."""
+"""Rebuild a tool's response when the transcript has only the text that the model was shown."""
 
 import re
 from typing import Any
 
 from claude_mem_lite.distill.local.fields import items, value
 
-# Such an answer came from the client or the user instead of the tool; no hook hears of it.
+# An error that begins like this comes from the client or the user, not the tool; no hook is called for it.
 _REFUSALS = (
     "The user doesn't want to", "Permission to use ", "Claude requested permissions to ",
     "[Request interrupted", "This command requires approval", "Permission for this ",
     "InputValidationError", "Permission denied: ",
 )  # fmt: skip
-# The client's own errors, by the tools that meet what the project has, say what it has not.
+# The client's own errors. From a tool in _MEETING such an error says that the project lacks something.
 _CLIENTS_ERROR = "<tool_use_error>"
 _MEETING = frozenset({"Glob", "Grep", "LS", "Read", "Skill"})
 _CALLED_WRONG = ("InputValidationError", "Sibling tool call errored", "File content (", "No such tool")
 _NUMBERED = re.compile(r" *(\d+)(?:\t|→)(.*)", re.DOTALL)
-# The queue's own mark of a text that is not whole: nobody concludes anything from it.
+# The queue's mark for cut text: rules draw no conclusions from a text that contains it.
 _UNKNOWN = "[… 0 characters cut …]"
-# The client shows so many lines of a file, and cuts longer ones.
+# The client shows at most this many lines of a file, and cuts lines longer than this.
 _MOST_LINES, _LONGEST_LINE_CHARS = 2_000, 2_000
-# A longer file is not followed: edit by edit a hostile transcript could have it grow without end.
+# Larger files are not tracked: a hostile transcript could make one grow with each edit.
 _MOST_CHARS = 1_000_000
 
 
 class Files:
-    """The files that a transcript has shown whole, as its last call on each of them left it."""
+    """The text of each file that a transcript has shown in full, as the last call on it left it."""
 
     def __init__(self) -> None:
-        """Begin with none: a transcript is read from its first line."""
+        """Start without files: a transcript is read from its first line."""
         self._texts: dict[str, str] = {}
 
     def completed(self, tool_name: str, given: Any, response: Any) -> Any:
-        """Return a call's answer, an edit's with the file before it if the client has left that out.
+        """Return a call's response; add `originalFile` to an edit's response if the client left it out.
 
-        Of sub-agents it does so. It edits no file that was changed since it was last read or written.
+        The client leaves it out for sub-agents. The tracked text is exact: the client edits no changed file.
         """
         path = value(given, "file_path")
         if not isinstance(path, str) or not isinstance(response, dict):
@@ -60,7 +60,7 @@ class Files:
 
 
 def is_refusal(error: str, tool_name: str) -> bool:
-    """Tell whether a call was refused or never made; not where it asked for what is not there."""
+    """Tell whether a call was refused or never made; a read or search that found nothing was made."""
     if error.startswith(_CLIENTS_ERROR):
         says = error.removeprefix(_CLIENTS_ERROR)
         return tool_name not in _MEETING or says.startswith(_CALLED_WRONG)
@@ -76,7 +76,7 @@ def text(content: Any) -> str:
 
 
 def rebuilt(tool_name: str, given: Any, content: Any, told: Any) -> Any:
-    """Return a tool's answer as far as what the model was shown tells it; sub-agents' lines have no more."""
+    """Return a tool's response, rebuilt from what the model was shown; sub-agents' lines have no more."""
     shown = text(content)
     path = value(given, "file_path")
     if tool_name == "Bash":
@@ -121,14 +121,14 @@ def _file_read(path: Any, shown: str) -> dict[str, Any]:
 
 
 def _is_whole(given: dict[str, Any], file: dict[str, Any]) -> bool:
-    """Tell whether a Read has surely shown all of a file."""
+    """Tell whether a Read has certainly shown all of a file."""
     lines = file["content"].split("\n")
     is_part = given.get("offset") or given.get("limit") or file.get("numLines") != file.get("totalLines")
     return not is_part and len(lines) < _MOST_LINES and max(map(len, lines)) < _LONGEST_LINE_CHARS
 
 
 def _replaced(before: Any, given: dict[str, Any]) -> str | None:
-    """Return a file after an Edit or a MultiEdit; None where that cannot be told."""
+    """Return a file's text after an Edit or a MultiEdit; None where it cannot be computed."""
     if not isinstance(before, str):
         return None
     after, edits = before, given.get("edits")

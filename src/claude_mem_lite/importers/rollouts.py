@@ -1,7 +1,7 @@
 """Read a rollout of Codex CLI as the lines of a transcript that Claude Code would have written.
 
-What happened stands there twice: as the items that the client completed, in any mode, and as the messages of
-the model's API. Clients that wrote no items are told by the messages. Measured with 0.169.0.
+A rollout records everything twice: as items that the client completed, in any mode, and as messages of the
+model's API. The messages are used for clients that wrote no items. Measured with 0.169.0.
 """
 
 import json
@@ -23,7 +23,7 @@ _SILENT = frozenset({"world_state", "token_usage_record", "ghost_snapshot", "int
 
 
 def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
-    """Yield what a rollout says; no line is later than `now`. Raises: OSError."""
+    """Yield a rollout's lines in Claude Code's form; times after `now` become `now`. Raises: OSError."""
     rollout = _Rollout()
     for line in lines.objects(path, left_out, now=now):
         kind = str(line.said.get("type"))
@@ -36,7 +36,7 @@ def read(path: str, left_out: Counter[str], *, now: str) -> Iterator[Line]:
 
 
 class _Rollout:
-    """A rollout on its way: where it works, and which calls have been told, or wait for their output."""
+    """State of reading one rollout: folder and branch, calls already yielded, calls that wait for output."""
 
     def __init__(self) -> None:
         self.place: dict[str, Any] = {}
@@ -45,7 +45,7 @@ class _Rollout:
         self._has_items = False
 
     def of(self, kind: str, payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield a line's words as lines of a transcript of Claude Code."""
+        """Yield the lines that Claude Code would have written for one line of the rollout."""
         if kind in {"session_meta", "turn_context"}:
             told = {"cwd": payload.get("cwd"), "gitBranch": value(payload, "git", "branch")}
             self.place |= {name: text for name, text in told.items() if isinstance(text, str)}
@@ -61,7 +61,7 @@ class _Rollout:
             yield from self._event(payload)
 
     def _item(self, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield an item that the client has completed."""
+        """Yield the lines for an item that the client has completed."""
         kind, item_id = str(item.get("type")), str(item.get("id"))
         self._has_items = True
         if kind in {"UserMessage", "AgentMessage"}:
@@ -79,7 +79,7 @@ class _Rollout:
             yield from self._call(item_id, codex.edits(found, "/", item_id, _unknown))
 
     def _event(self, payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the end of a turn, and what was said where the client has written no items."""
+        """Yield the end of a turn, and what user and model said if the client has written no items."""
         kind, message = str(payload.get("type")), payload.get("message")
         if kind == "task_complete":
             yield {"type": "system", "subtype": "turn_duration"}
@@ -89,7 +89,7 @@ class _Rollout:
             yield _said("user" if kind == "user_message" else "assistant", message, "")
 
     def _message(self, payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Note a call of the model's, or yield one that no item tells, once its output is there."""
+        """Note a call that the model makes; yield it with its output, unless an item has already told it."""
         call_id, kind = payload.get("call_id"), str(payload.get("type"))
         if not isinstance(call_id, str) or call_id in self._told:
             return
@@ -108,7 +108,7 @@ class _Rollout:
                 )
 
     def _call(self, call_id: str, made: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Yield calls of tools with their results."""
+        """Yield tool calls with their results."""
         self._told.add(call_id)
         for call in made:
             yield from lines.of_call(call["tool_use_id"], call)
@@ -125,7 +125,7 @@ def _text(content: Any) -> str:
 
 
 def _change(path: str, told: Any) -> patches.Change:
-    """Return what an item says of a file."""
+    """Return the change that an item describes for a file."""
     told = told if isinstance(told, dict) else {}
     diff, content, moved_to = told.get("unified_diff"), told.get("content"), told.get("move_path")
     if told.get("type") == "update" and isinstance(diff, str):
@@ -135,7 +135,7 @@ def _change(path: str, told: Any) -> patches.Change:
 
 
 def _answer(output: Any) -> tuple[str, int | None]:
-    """Return what a call put out, and its exit status, None if the model was not shown any."""
+    """Return a call's output and its exit code, which is None if the model was not shown one."""
     try:
         told = json.loads(output)
         return str(told["output"]), int(told["metadata"]["exit_code"])
@@ -147,7 +147,7 @@ def _answer(output: Any) -> tuple[str, int | None]:
 
 
 def _command(arguments: Any) -> str:
-    """Return the command of a call of a shell, whose arguments are JSON."""
+    """Return the command in a shell call's JSON arguments, "" if there is none."""
     try:
         given = json.loads(arguments)
         words = given.get("cmd") or given.get("command")
@@ -157,7 +157,7 @@ def _command(arguments: Any) -> str:
 
 
 def _patch(given: str) -> str:
-    """Return a patch, which older clients gave as JSON."""
+    """Return a patch as text; older clients wrapped it in JSON."""
     try:
         told = json.loads(given)
     except (ValueError, RecursionError):
@@ -166,4 +166,4 @@ def _patch(given: str) -> str:
 
 
 def _unknown(_path: str) -> None:
-    """Return no text: what a file has now, it may not have had then."""
+    """Return no text: a file's current text may differ from its text at the time of the call."""

@@ -1,7 +1,7 @@
-"""Find the transcripts that Claude Code keeps: their sessions, projects and events.
+"""Find the transcripts that Claude Code, Codex and Gemini keep: their sessions, projects and events.
 
-A session's own file is FOLDER/SESSION.jsonl; those of its sub-agents lie in FOLDER/SESSION/subagents, older
-clients' beside it as FOLDER/agent-ID.jsonl. Nothing is followed that leads out of there.
+Claude Code writes a session to FOLDER/SESSION.jsonl and its sub-agents to FOLDER/SESSION/subagents; older
+clients wrote sub-agents to FOLDER/agent-ID.jsonl. Symbolic links are not followed.
 """
 
 import contextlib
@@ -28,20 +28,20 @@ _READERS: dict[str, Callable[..., Iterator[Line]]] = {
     GEMINI: chats.read,
 }
 _AGENT = "agent-"
-# Conversations that the client has with itself, about a compaction for example.
+# Transcripts of agents that the client runs for itself, for example to compact a conversation.
 _OWN_AGENT = re.compile(rf"{_AGENT}a[a-z_]+-")
-# What was written so lately a hook may have in hand; a session that was silent for so long has ended.
+# A hook may still be processing lines younger than RUNNING_S; a session silent for ENDED_S has ended.
 RUNNING_S, ENDED_S = 120.0, 3_600.0
 _MOST_TYPE_BYTES = 1 << 16
-# A look for a session's folder and first time goes no further; whoever wants all reads all.
+# Lines searched for a session's folder and start time. An import reads the whole file.
 _HEAD_LINES = 400
 
 
 @dataclass(slots=True)
 class Session:
-    """A session's files with their sizes in bytes; its first time (UTC text) and place, once looked at.
+    """A session: its files with their sizes in bytes, and what `looked_at` adds: start (UTC text) and place.
 
-    Of another client than Claude Code, `agents` has id and type of the sub-agents by their files.
+    For clients other than Claude Code, `agents` maps a sub-agent's file to the agent's id and type.
     """
 
     id: str
@@ -56,15 +56,15 @@ class Session:
 
     @property
     def size_bytes(self) -> int:
-        """What its files take."""
+        """Total size of the session's files."""
         return sum(self.files.values())
 
 
 @dataclass(slots=True)
 class Telling:
-    """A session's events as its files tell them; what `read_to` and `has_ended` say holds after the last.
+    """A session's events, read from its files. `read_to` and `has_ended` are set after the last event.
 
-    `read_to` has up to where of each file nothing is left to be told, by its name.
+    `read_to` maps a file's name to the offset in bytes before which every event has been yielded.
     """
 
     session: Session
@@ -74,7 +74,7 @@ class Telling:
     has_ended: bool = False
 
     def events(self, *, after: dict[str, int]) -> Iterator[Event]:
-        """Yield what happened in a session, in the order of time, without what was `read_to` before."""
+        """Yield the session's events by time, without those before the offset in `after` of their file."""
         readings = {path: self._reading(path) for path in self.session.files}
         told = [self._of(path, reading) for path, reading in readings.items()]
         last: Event | None = None
@@ -90,7 +90,7 @@ class Telling:
             yield end_of(last)
 
     def _reading(self, path: str) -> Reading:
-        """Return a reading; of a file that is being written only what nobody has in hand any more."""
+        """Return a reading of a file; of one being written to, only lines that no hook can still hold."""
         origin, until = _origin(self.session, path), self.now - RUNNING_S
         if _mtime(path) <= until:
             return Reading(origin)
@@ -139,7 +139,7 @@ def find_rollouts(folder: str, left_out: Counter[str]) -> list[Session]:
 
 
 def find_chats(folder: str, left_out: Counter[str]) -> list[Session]:
-    """Return the sessions whose chats lie in Gemini's folder `tmp`, in no order; each start wrote a file."""
+    """Return the sessions whose chats lie in Gemini's folder `tmp`, unsorted; each start wrote a file."""
     found: dict[str, Session] = {}
     for project in _entries(folder, left_out, folders=True):
         for entry in _below(os.path.join(project.path, "chats"), left_out):
@@ -157,9 +157,9 @@ def find_chats(folder: str, left_out: Counter[str]) -> list[Session]:
 
 
 def _root(thread_id: str, parents: dict[str, str]) -> str:
-    """Return the session that a sub-agent, or a sub-agent's own, belongs to."""
+    """Return the id of the session at the top of a sub-agent's chain of parents."""
     seen: set[str] = set()
-    while thread_id in parents and thread_id not in seen:  # whoever wrote the files may have made a circle
+    while thread_id in parents and thread_id not in seen:  # malformed files may form a cycle
         seen.add(thread_id)
         thread_id = parents[thread_id]
     return thread_id
@@ -192,7 +192,7 @@ def find_in(folder: str, left_out: Counter[str]) -> list[Session]:
 
 
 def looked_at(session: Session) -> Session | None:
-    """Return a session with its first time and its project; None when nothing has happened in it."""
+    """Return a session with its start time and its project; None when nothing has happened in it."""
     began_at = ""
     for line in _head(session.path, _READERS[session.client]):
         began_at = began_at or line.at
@@ -206,7 +206,7 @@ def looked_at(session: Session) -> Session | None:
 
 
 def _entries(folder: str, left_out: Counter[str], *, folders: bool = False) -> list[os.DirEntry[str]]:
-    """Return the folders in a folder, or its transcripts, by name."""
+    """Return a folder's transcripts sorted by name, or with `folders` its sub-folders."""
     try:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
@@ -228,7 +228,7 @@ def _entries(folder: str, left_out: Counter[str], *, folders: bool = False) -> l
 
 
 def _below(folder: str, left_out: Counter[str]) -> list[os.DirEntry[str]]:
-    """Return the transcripts in a folder and in those inside it."""
+    """Return the transcripts in a folder and its sub-folders."""
     if not os.path.isdir(folder) or os.path.islink(folder):
         return []
     found = _entries(folder, left_out)
@@ -256,13 +256,13 @@ def _agent_type(path: str) -> str:
 
 
 def _head(path: str, read: Callable[..., Iterator[Line]], most: int = _HEAD_LINES) -> Iterator[Line]:
-    """Yield the first lines of a file, as far as it can be read."""
+    """Yield the first lines of a file; nothing if it cannot be read."""
     with contextlib.suppress(OSError):
         yield from itertools.islice(read(path, Counter(), now="9"), most)
 
 
 def _name(session: Session, path: str) -> str:
-    """Return what a file is called in what is kept of a session: nothing that tells of the machine."""
+    """Return a file's path relative to its session's folder, so that nothing stored reveals the machine."""
     return os.path.relpath(path, os.path.dirname(session.path))
 
 

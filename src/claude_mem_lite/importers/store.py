@@ -1,4 +1,4 @@
-"""Ask queue.db, for an import of transcripts, what is there and what it has still to process."""
+"""Query queue.db for an import of transcripts: which events are stored, and which are still unprocessed."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ _AT_ONCE = 100
 
 
 def events_to_import(session_id: str) -> Iterator[list[PendingEvent]]:
-    """Yield a session's events that an import has still to work off, in order, some at a time."""
+    """Yield in batches, in order, a session's imported events that are not processed yet."""
     ids = PendingEvent.select(PendingEvent.id).where(
         (PendingEvent.session_id == session_id) & (PendingEvent.status == inbox.IMPORT)
     )
@@ -21,26 +21,26 @@ def events_to_import(session_id: str) -> Iterator[list[PendingEvent]]:
 
 
 def captured(session_id: str) -> list[PendingEvent]:
-    """Return the events of a session that no import has brought, in order."""
+    """Return the events of a session that hooks stored, in order."""
     is_captured = PendingEvent.status.not_in([inbox.IMPORT, inbox.IMPORTED, inbox.REIMPORT])
     return PendingEvent.rows(PendingEvent.session_id == session_id, is_captured, by=(PendingEvent.seq,))
 
 
 def is_imported(session_id: str) -> bool:
-    """Tell whether events of a session were taken in and worked off by an import."""
+    """Tell whether an import has stored and processed events of a session."""
     is_it = (PendingEvent.session_id == session_id) & (PendingEvent.status == inbox.IMPORTED)
     return bool(PendingEvent.select().where(is_it).exists())
 
 
 def is_remembered_without_raw(session_id: str) -> bool:
-    """Tell whether something is remembered of a session whose raw event is not in the queue."""
+    """Tell whether a session has an observation whose raw event is not in the queue."""
     raw = PendingEvent.select(PendingEvent.id).where(PendingEvent.session_id == session_id)
     ids = {row.id for row in raw}
     return any(row.id not in ids for row in observations_of(session_id))
 
 
 def files_used(session_id: str) -> Iterator[tuple[str, str]]:
-    """Yield tool and file, as it was named, of a session's calls on files that succeeded, in order."""
+    """Yield (tool, path as given) for a session's successful calls on files, in order."""
     query = (
         "SELECT tool_name, COALESCE(json_extract(raw_output, '$.tool_input.file_path'),"
         " json_extract(raw_output, '$.tool_input.notebook_path')) FROM pending_queue"
@@ -52,9 +52,9 @@ def files_used(session_id: str) -> Iterator[tuple[str, str]]:
 
 
 def tool_use_ids() -> Iterator[tuple[str, str]]:
-    """Yield session and `tool_use_id` of the tool calls in the queue, whoever brought them.
+    """Yield (session id, `tool_use_id`) for the tool calls in the queue, from hooks and imports alike.
 
-    A call that is known to begin alone is not one of them.
+    A call of which only the `PreToolUse` event is known is left out.
     """
     query = (
         "SELECT session_id, json_extract(raw_output, '$.tool_use_id') FROM pending_queue"

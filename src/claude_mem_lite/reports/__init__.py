@@ -1,1 +1,1 @@
-"""Report what happened in a period: gathered once, written as text, Markdown, JSON or a page."""
+"""Report what happened in a period: gather data once, write it as text, Markdown, JSON or a page."""

@@ -1,7 +1,7 @@
 """Lay out a call graph in layers, callers left of what they call; `drawing` draws it.
 
-Source: the steps of Sugiyama, Tagawa and Toda (1981): reverse what closes a circle, layer by the longest
-path, order by barycentres, place.
+Source: the steps of Sugiyama, Tagawa and Toda (1981): reverse the edges that close a cycle, assign layers by
+the longest path, order each layer by barycentres, assign rows.
 """
 
 import bisect
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 Edge = tuple[int, int]
 _SWEEPS = 12
 _SHIFTS = 16
-_WAY = 0.4  # rows that an edge takes where it passes a layer
+_WAY = 0.4  # height in rows of an edge where it crosses a layer
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the nodes of a graph stand, layers and rows counted from 0; rows may lie between two others.
+    """Positions of a graph's nodes as (layer, row), counted from 0; rows may be fractional.
 
-    `paths` gives for each edge the (layer, row) that it goes through, its ends among them, from caller to
-    callee: of an edge that goes back, to the left.
+    `paths` gives for each edge the positions that it goes through, from caller to callee, both included; a
+    reversed edge runs to the left.
     """
 
     places: Mapping[int, tuple[int, float]]
@@ -29,18 +29,18 @@ class Layout:
 
     @property
     def layers(self) -> int:
-        """How many layers there are."""
+        """Number of layers."""
         return max((layer for layer, _ in self.places.values()), default=-1) + 1
 
     @property
     def rows(self) -> float:
-        """How many rows high it is."""
+        """Height in rows."""
         points = [row for path in self.paths.values() for _, row in path]
         return max([row for _, row in self.places.values()] + points, default=-1.0) + 1
 
 
 def laid_out(nodes: Sequence[int], edges: Iterable[Edge]) -> Layout:
-    """Return a place for each node, given in the order in which equals are to stand; loops are no edges."""
+    """Return the layout; the order of `nodes` breaks ties, and edges from a node to itself are ignored."""
     edges = [edge for edge in dict.fromkeys(edges) if edge[0] != edge[1]]
     forward = {
         edge: edge if is_forward else edge[::-1] for edge, is_forward in _directed(nodes, edges).items()
@@ -60,14 +60,14 @@ def laid_out(nodes: Sequence[int], edges: Iterable[Edge]) -> Layout:
 
 
 def _directed(nodes: Sequence[int], edges: Sequence[Edge]) -> dict[Edge, bool]:
-    """Return for each edge whether it goes forward; without the others there is no circle."""
+    """Return for each edge whether it goes forward; the forward edges alone contain no cycle."""
     after: dict[int, list[int]] = defaultdict(list)
     for caller, callee in edges:
         after[caller].append(callee)
     called = {callee for _, callee in edges}
     is_open: dict[int, bool] = {}
     found: dict[Edge, bool] = {}
-    for start in sorted(nodes, key=called.__contains__):  # what nobody calls stands first
+    for start in sorted(nodes, key=called.__contains__):  # nodes without callers first
         if start in is_open:
             continue
         is_open[start] = True
@@ -87,7 +87,7 @@ def _directed(nodes: Sequence[int], edges: Sequence[Edge]) -> dict[Edge, bool]:
 
 
 def _layers(nodes: Sequence[int], edges: Iterable[Edge]) -> dict[int, int]:
-    """Return each node's layer: the longest path to it; sources stand beside their nearest callee."""
+    """Return each node's layer: the longest path to it, or for a source the one before its nearest callee."""
     after, before = defaultdict(list), defaultdict(list)
     for caller, callee in edges:
         after[caller].append(callee)
@@ -109,7 +109,7 @@ def _layers(nodes: Sequence[int], edges: Iterable[Edge]) -> dict[int, int]:
 
 
 def _chains(layers: dict[int, int], edges: Iterable[Edge], *, first_free: int) -> dict[Edge, list[int]]:
-    """Return the nodes on each edge's way, one a layer; those between its ends are new, and get a layer."""
+    """Return the nodes along each edge, one per layer; add new nodes between its ends to `layers`."""
     chains = {}
     for caller, callee in sorted(edges):
         between = range(layers[caller] + 1, layers[callee])
@@ -121,7 +121,7 @@ def _chains(layers: dict[int, int], edges: Iterable[Edge], *, first_free: int) -
 
 
 def _ordered(layers: Mapping[int, int], chains: Mapping[Edge, Sequence[int]]) -> list[list[int]]:
-    """Return the nodes of each layer from top to bottom, in the best order that was met: fewest crossings."""
+    """Return each layer's nodes from top to bottom, in the order found with the fewest crossings."""
     columns: list[list[int]] = [[] for _ in range(max(layers.values(), default=-1) + 1)]
     for node, layer in layers.items():
         columns[layer].append(node)
@@ -139,7 +139,7 @@ def _ordered(layers: Mapping[int, int], chains: Mapping[Edge, Sequence[int]]) ->
 
 
 def _sort(column: list[int], fixed: Sequence[int], beside: Mapping[int, Sequence[int]]) -> None:
-    """Sort a layer by the middle of each node's neighbours in the layer beside it."""
+    """Sort a layer by the mean position of each node's neighbours in the adjacent layer `fixed`."""
     at = {node: place for place, node in enumerate(fixed)}
     centres = {}
     for place, node in enumerate(column):
@@ -166,7 +166,7 @@ def _crossings(columns: Sequence[Sequence[int]], links: Iterable[Edge]) -> int:
 def _rows(
     columns: Sequence[Sequence[int]], beside: Mapping[int, Sequence[int]], nodes: Collection[int]
 ) -> dict[int, float]:
-    """Return each node's row: near the middle of its neighbours, with room for itself; a way takes less."""
+    """Return each node's row: near the mean of its neighbours, without overlaps; crossing edges take less."""
     offsets = [_offsets([1.0 if node in nodes else _WAY for node in column]) for column in columns]
     rows = {
         node: row for column, places in zip(columns, offsets, strict=True)
@@ -185,12 +185,12 @@ def _rows(
 
 
 def _offsets(sizes: Sequence[float]) -> list[float]:
-    """Return how far below the first each of a layer stands at least."""
+    """Return for each node of a layer its least distance below the first."""
     return list(itertools.accumulate([0.0] + [(a + b) / 2 for a, b in itertools.pairwise(sizes)]))
 
 
 def _apart(wanted: Sequence[float], offsets: Sequence[float]) -> list[float]:
-    """Return the places nearest to those wanted (least squares) that keep the order and the room between."""
+    """Return the rows nearest to those wanted (least squares) that keep the order and least distances."""
     blocks: list[tuple[float, int]] = []  # sum of wanted starts, size: pool adjacent violators
     for row, offset in zip(wanted, offsets, strict=True):
         total, size = row - offset, 1
@@ -203,7 +203,7 @@ def _apart(wanted: Sequence[float], offsets: Sequence[float]) -> list[float]:
 
 
 def _neighbours(chains: Iterable[Sequence[int]]) -> dict[int, list[int]]:
-    """Return what stands beside each node on the ways through it."""
+    """Return the nodes before and after each node on the chains through it."""
     beside: dict[int, list[int]] = defaultdict(list)
     for chain in chains:
         for left, right in itertools.pairwise(chain):

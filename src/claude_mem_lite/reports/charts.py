@@ -1,4 +1,4 @@
-"""Charts as SVG: sessions over the hours of days, columns by day, bars by name."""
+"""Draw charts as SVG: sessions on the hours of their days, columns by day, bars by name."""
 
 import datetime as dt
 import math
@@ -11,22 +11,22 @@ from claude_mem_lite.reports.element import Element, element
 from claude_mem_lite.reports.model import Report, Session
 
 WIDTH = 880
-PHONE = 358  # px that a phone of 390 px has beside the margins
-MOST_DAYS = 31  # of a time line; the newest that have sessions
+PHONE = 358  # px between the margins of a phone 390 px wide
+MOST_DAYS = 31  # days of a time line: the newest ones
 _LEFT, _RIGHT = 84, 8
 _HOURS = 24
-_LANE, _LANES, _LEAST = 13, 6, 5  # px of a lane, lanes of a day, px of the shortest session
+_LANE, _LANES, _LEAST = 13, 6, 5  # px of a lane, most lanes of a day, least px of a session
 _PLOT, _TOP, _BOTTOM = 150, 14, 24
 _LABEL_PX = 58
-_MOST_COLUMNS = 62  # more are summed up by week or month
+_MOST_COLUMNS = 62  # more days are summed by week or month
 _MINUTES = 60
-_MOST_DAYS_SUMMED = 4_000  # the newest: no clock is right that tells of more
+_MOST_DAYS_SUMMED = 4_000  # the newest days; a longer period comes from a wrong clock
 _BAR_NAME_CHARS = 26
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One part of the columns, bottom first; `class_` gives its colour, `values` are one a column."""
+    """One part of stacked columns, bottom first; `class_` gives its colour, `values` has one per column."""
 
     label: str
     class_: str
@@ -38,7 +38,7 @@ def timeline(
 ) -> tuple[Element, int]:
     """Return the sessions as bars on the hours of their days, and how many days are left out.
 
-    `links` gives the sessions' places in the page by id, `colours` the projects' classes.
+    `links` maps session ids to anchors in the page, `colours` maps projects to classes.
     """
     parts: dict[str, list[tuple[float, float, Session]]] = defaultdict(list)
     for session in report.sessions:
@@ -72,7 +72,7 @@ def timeline(
 
 
 def _all_days(report: Report, parts: Mapping[str, object]) -> set[str]:
-    """Return the days that have a row: of a short time all, else those with a session."""
+    """Return the days that get a row: in a period of up to 14 days all, else those with a session."""
     first, last = (dt.date.fromisoformat(day) for day in report.dates)
     number = (last - first).days + 1
     if number > 2 * 7:
@@ -81,7 +81,7 @@ def _all_days(report: Report, parts: Mapping[str, object]) -> set[str]:
 
 
 def _hours(session: Session) -> list[tuple[str, float, float]]:
-    """Return the days that a session went on, with its first and last hour there; of a long one the last."""
+    """Return a session's days with its first and last hour on each; only the last days of a long session."""
     begun, ended = (dt.datetime.fromisoformat(text) for text in (session.started, session.ended))
     first = max(begun.date(), ended.date() - dt.timedelta(days=MOST_DAYS))
     days = [first + dt.timedelta(days=each) for each in range((ended.date() - first).days + 1)]
@@ -96,7 +96,7 @@ def _hours(session: Session) -> list[tuple[str, float, float]]:
 
 
 def _lanes(parts: list[tuple[float, float, Session]], width: int) -> list[list[tuple[float, float, Session]]]:
-    """Return what goes on at the same time in lanes of its own; where all are taken, over others."""
+    """Return the sessions by lane: simultaneous ones in separate lanes, overlapping once all are taken."""
     lanes: list[list[tuple[float, float, Session]]] = []
     ends: list[float] = []
     shortest = _LEAST * _HOURS / (width - _LEFT - _RIGHT)
@@ -137,9 +137,9 @@ def _x(hour: float, width: int) -> float:
 def by_day(
     first: str, last: str, values: Mapping[str, Sequence[float]]
 ) -> tuple[list[str], list[list[float]], str]:
-    """Return the labels of the days between two, their values, and what a column stands for.
+    """Return the columns' labels, their values, and their unit: "day", "week" or "month".
 
-    Many days are summed up by week (from Monday) or by month.
+    Days without values count as 0; many days are summed by week (from Monday) or by month.
     """
     begin, end = (dt.date.fromisoformat(day) for day in (min(first, *values), max(last, *values)))
     begin = max(begin, end - dt.timedelta(days=_MOST_DAYS_SUMMED - 1))
@@ -222,7 +222,7 @@ def _column(
 
 
 def _step(highest: float) -> float:
-    """Return the distance of the lines of an axis: 1, 2 or 5 times a power of ten, for about four lines."""
+    """Return the step of an axis: 1, 2 or 5 times a power of ten, for about four lines."""
     if highest <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(highest / 4))
@@ -247,7 +247,7 @@ def bars(said: str, rows: Sequence[tuple[str, int]]) -> Element:
 
 
 def share(said: str, parts: Sequence[tuple[str, int, str]]) -> Element:
-    """Return one bar in parts (name, number, class)."""
+    """Return one bar divided into parts, given as (name, number, class)."""
     total = sum(number for _, number, _ in parts) or 1
     drawn, left = [], 0.0
     for name, number, class_ in parts:
@@ -266,7 +266,7 @@ def _tick(said: str, x: float, y: float, anchor: str) -> Element:
 
 
 def _across(y: float, width: int, class_: str) -> Element:
-    """Return a line across the plot."""
+    """Return a horizontal line across the plot."""
     return element("line", x1=_LEFT, x2=width - _RIGHT, y1=y, y2=y, class_=class_)
 
 

@@ -1,4 +1,4 @@
-"""Draw the call graph of what changed as SVG: boxes for functions, curves for calls."""
+"""Draw the call graph of changed functions as SVG: boxes for functions, curves for calls."""
 
 import unicodedata
 from collections import Counter
@@ -10,16 +10,16 @@ from claude_mem_lite.reports.element import Element, element
 from claude_mem_lite.reports.model import Function, Graph
 
 MOST_FUNCTIONS = 40
-_MOST_CHANGED = 28  # leaves room for who they call and are called by
+_MOST_CHANGED = 28  # leaves room for their callers and callees
 _NAME_CHARS, _FILE_CHARS = 25, 28
-# In px: of a row and the box in it, of a column's gap, of a character (monospaced, 12 and 10 px).
+# Px: heights of row and box, gap of columns, padding; then widths of a character (monospaced, 12 and 10 px).
 _ROW, _BOX, _GAP, _PAD = 44, 36, 42, 8
 _NAME_PX, _FILE_PX = 7.25, 6.05
-_SMALLEST = 0.75  # to fit the screen it is made smaller; then it is moved aside
+_SMALLEST = 0.75  # smallest scale at which the graph shrinks to the screen; below that it scrolls
 
 
 def chosen(graph: Graph) -> list[int]:
-    """Return the functions that are drawn, by place: those with most calls, and some beside them."""
+    """Return the indexes of the functions to draw: the changed ones with most calls, and some neighbours."""
     calls = [call for call in graph.calls if call.caller != call.callee]
     degree = Counter(end for call in calls for end in (call.caller, call.callee))
 
@@ -39,7 +39,7 @@ def chosen(graph: Graph) -> list[int]:
 
 
 def call_graph(graph: Graph, places: Sequence[int], *, name: str) -> Element:
-    """Return a graph of some functions; `name` tells its arrow head from those of others in the page."""
+    """Return the drawing of some functions; `name` is the id of its arrow head, unique in the page."""
     drawn = set(places)
     edges = {
         (call.caller, call.callee): call.is_certain
@@ -74,7 +74,7 @@ def call_graph(graph: Graph, places: Sequence[int], *, name: str) -> Element:
 
 
 def _columns(graph: Graph, layout: Layout) -> tuple[list[tuple[float, float]], float]:
-    """Return where the boxes of each column begin and end, and the width of all."""
+    """Return the left and right edge of each column's boxes, and the width of the drawing, in px."""
     widths = [0.0] * layout.layers
     for place, (layer, _) in layout.places.items():
         name, file = _labels(graph.functions[place])
@@ -86,7 +86,7 @@ def _columns(graph: Graph, layout: Layout) -> tuple[list[tuple[float, float]], f
 
 
 def _labels(function: Function) -> tuple[str, str]:
-    """Return a function's name, cut at its end, and its file, cut at its start, which tells less."""
+    """Return a function's name, cut at its end, and its file, cut at its start, which says least."""
     sign = words.SIGNS.get(function.change, "")
     name, file = function.name or "?", function.file or "not in this project"
     if len(name) > _NAME_CHARS:
@@ -124,7 +124,7 @@ def _curve(
     name: str,
     is_certain: bool,
 ) -> Element:
-    """Return a call as a curve from box to box, straight where it passes a column in between."""
+    """Return a call as a curve from box to box, straight where it crosses a column in between."""
     path = layout.paths[edge]
     out, into = (1, 0) if path[-1][0] > path[0][0] else (0, 1)  # the sides of a column
     x, y = columns[path[0][0]][out], path[0][1] * _ROW + 1 + _BOX / 2

@@ -1,7 +1,7 @@
-"""HTML and SVG as trees: text is escaped where they are written, so that nothing in it becomes a tag.
+"""Build HTML and SVG as trees; text is escaped on output, so no captured text becomes a tag.
 
-Captured text stands in the text of elements only; attributes hold numbers and words of ours. The parts that
-sections of a page are made of are here, too.
+Captured text is only ever the text of elements; attributes hold numbers and our own words. The building
+blocks of a page's sections are here, too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ Child = Element | str | None
 
 
 def element(tag: str, *children: Child | Iterable[Child], **attributes: object) -> Element:
-    """Return an element; None is left out, `class_` is "class", `stroke_width` is "stroke-width"."""
+    """Return an element; None is left out, `class_` becomes "class", `stroke_width` "stroke-width"."""
     made = Element(
         tag,
         {
@@ -32,12 +32,12 @@ def element(tag: str, *children: Child | Iterable[Child], **attributes: object) 
 
 
 def document(root: Element) -> str:
-    """Return a page as text."""
+    """Return a page as HTML text."""
     return f"<!doctype html>\n{tostring(root, encoding='unicode', method='html')}\n"
 
 
 def section(key: str, title: str, *children: Element | str | Iterable[Element] | None) -> Element:
-    """Return a section with its heading, which the navigation leads to by its key."""
+    """Return a section with a heading; `key` is the id that the navigation links to."""
     heading = element("h2", title, id=f"{key}-title")
     return element("section", heading, *children, id=key, aria_labelledby=f"{key}-title")
 
@@ -45,10 +45,9 @@ def section(key: str, title: str, *children: Element | str | Iterable[Element] |
 def figure(
     drawing: Element, caption: str, entries: Iterable[tuple[str, str]] = (), *, phone: Element | None = None
 ) -> Element:
-    """Return a drawing that can be moved aside where it is wider than the screen.
+    """Return a drawing that can be scrolled sideways if it is wider than the screen.
 
-    `entries` are those of its legend: a name and the class that has its colour. `phone` takes the drawing's
-    place on a narrow screen.
+    `entries` are the legend's (name, class with its colour). `phone` replaces the drawing on a narrow screen.
     """
     legend = [element("li", element("i", class_=class_), name) for name, class_ in entries]
     return element(
@@ -61,7 +60,7 @@ def figure(
 
 
 def table(heads: Sequence[str], rows: Sequence[Element], *, said: str, numbers_from: int) -> Element:
-    """Return a table with a head; columns from `numbers_from` on are numbers."""
+    """Return a table with a head; the columns from index `numbers_from` on hold numbers."""
     cells = [
         element("th", name, scope="col", class_="number" if at >= numbers_from else None)
         for at, name in enumerate(heads)
@@ -70,14 +69,14 @@ def table(heads: Sequence[str], rows: Sequence[Element], *, said: str, numbers_f
 
 
 def chip(function: Function) -> Element:
-    """Return a function's name in a list, with a sign and a colour for what became of it."""
+    """Return a list item with a function's name, and a sign and a colour for its change."""
     change = function.change if function.change in CHANGES else "unchanged"
     said = f"{words.SIGNS[change]} {one_line(function.name, 80)}"
     return element("li", element("code", said, class_=change, title=change))
 
 
 def more(tag: str, number: int, shown: int, what: str = "") -> Element | None:
-    """Return an element that says how many are left out, None where all are shown."""
+    """Return an element that says how many are left out, None if all are shown."""
     said = words.left_out(number, shown)
     return element(tag, f"{said} {what}".rstrip(), class_="more") if said else None
 
@@ -100,7 +99,7 @@ def _text(value: object) -> str:
 
 
 def _frame(child: Element, said: str, *, class_: str = "") -> Element:
-    """Return what can be moved aside in its frame; a drawing with a width of its own may leave the column."""
+    """Return a frame that scrolls sideways; one for a drawing with a width may exceed the text column."""
     width = child.get("width")
     return element(
         "div",

@@ -1,4 +1,4 @@
-"""Gather a report's data from the memory."""
+"""Gather the data of a report from the memory."""
 
 import datetime as dt
 import os
@@ -19,7 +19,7 @@ Calls = list[dict[str, Any]]
 
 DEFAULT_DAYS = 7
 DEFAULT_LEARNINGS = 20
-_NEVER = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)  # what a time counts as that nobody can read
+_NEVER = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)  # stands for a time that cannot be parsed
 
 
 def gather(  # noqa: PLR0913  (what is told, and of what)
@@ -32,9 +32,9 @@ def gather(  # noqa: PLR0913  (what is told, and of what)
     now: float,
     zone: dt.tzinfo | None = None,
 ) -> model.Report:
-    """Return what happened in the last `days` days, today among them, or in a whole session.
+    """Return the report of the last `days` days, including today, or of a whole session.
 
-    None stands for all projects and sessions; `zone` is the reader's, without one this machine's.
+    None stands for all projects and sessions; `zone` is the reader's time zone, by default this machine's.
     """
     made_at = inbox.utc_text(now)
     period = Period(project_dir=project_dir, session_id=session_id)
@@ -69,7 +69,7 @@ def gather(  # noqa: PLR0913  (what is told, and of what)
 
 
 def plain(text: str) -> str:
-    """Return captured text on one line, without what nobody can see: nobody vouches for what is in it."""
+    """Return captured text on one line and without invisible characters, because it is not trusted."""
     return " ".join(clean(text).split())
 
 
@@ -105,7 +105,7 @@ def _sessions(
 def _changed(
     rows: Sequence[models.Session], functions: Mapping[str, Mapping[Place, str]]
 ) -> dict[str, dict[Place, str]]:
-    """Return what became of each function in all sessions together, by project, most changes first."""
+    """Return each function's net change over all sessions, by project, those with most changes first."""
     steps: dict[str, list[tuple[Place, str]]] = defaultdict(list)
     for row in reversed(rows):
         steps[row.project_dir] += functions.get(row.id, {}).items()
@@ -114,7 +114,7 @@ def _changed(
 
 
 def _activity(period: Period, zone: dt.tzinfo | None) -> tuple[tuple[model.Day, ...], Counter[str]]:
-    """Return the observations by day and kind, and by tool; what was said is no tool's."""
+    """Return the number of observations by day and kind, and by tool or event."""
     days: dict[str, Counter[str]] = defaultdict(Counter)
     tools: Counter[str] = Counter()
     for minute, tool, tier, number in store.activity(period):
@@ -136,7 +136,7 @@ def _kind(tool: str, tier: str) -> str:
 
 
 def _files(sessions: Iterable[model.Session], *, of_all: bool) -> tuple[model.File, ...]:
-    """Return the files of all sessions, most often edited first; those of all projects with their folder."""
+    """Return the files of all sessions, most edited first; with `of_all`, paths begin with the project."""
     edits: Counter[Place] = Counter()
     for session in sessions:
         for file in session.files:
@@ -148,7 +148,7 @@ def _files(sessions: Iterable[model.Session], *, of_all: bool) -> tuple[model.Fi
 
 
 def _learnings(period: Period, *, most: int) -> model.Learnings:
-    """Return what is known: new first, then the surest. That of a session is what it taught or confirmed."""
+    """Return the learnings, new ones first, then by confidence; for a session, those that it supports."""
 
     def found(state: learnings.State) -> list[models.Learning]:
         rows = learnings.find(period.project_dir, state=state)
@@ -181,7 +181,7 @@ def _learnings(period: Period, *, most: int) -> model.Learnings:
 
 
 def _costs(calls: Calls, daily_budget_usd: float, *, is_of_session: bool) -> model.Costs:
-    """Return what was paid; for a session the days on which something was paid for it."""
+    """Return the costs; for a session, only the days on which it cost something."""
     days: dict[str, tuple[float, float]] = {}
     purposes: dict[Place, Counter[str]] = {}
     for call in calls:
@@ -217,7 +217,7 @@ def _costs(calls: Calls, daily_budget_usd: float, *, is_of_session: bool) -> mod
 
 
 def _graph(project_dir: str, changed: Mapping[Place, str]) -> model.Graph:
-    """Return the changed functions of a project and those beside them; a call to no file is uncertain."""
+    """Return a project's changed functions with callers and callees; a callee without a file is uncertain."""
     places = dict.fromkeys(changed)
     calls: dict[tuple[Place, Place], bool] = {}
     for caller, callee, confidence in store.calls_near(project_dir, changed.keys()):
@@ -238,14 +238,14 @@ def _named(changes: Mapping[Place, str]) -> tuple[model.Function, ...]:
 
 
 def _midnight(now: float, days_before: int, zone: dt.tzinfo | None) -> str:
-    """Return when the day began that was so many days before today."""
+    """Return the start (UTC text) of the day that is `days_before` days before today in the zone."""
     today = dt.datetime.fromtimestamp(now, dt.UTC).astimezone(zone).replace(tzinfo=zone)
     first = (today - dt.timedelta(days=days_before)).replace(hour=0, minute=0, second=0, microsecond=0)
     return inbox.utc_text(first.timestamp())  # by the offset of that date, which may not be today's
 
 
 def _minute(at: str, zone: dt.tzinfo | None) -> str:
-    """Return the local minute of a time, as in 2026-11-21T14:03."""
+    """Return a UTC time as a local minute such as 2026-11-21T14:03."""
     try:
         moment = dt.datetime.fromtimestamp(inbox.unix_time(at), dt.UTC).astimezone(zone)
     except (ValueError, OverflowError, OSError):

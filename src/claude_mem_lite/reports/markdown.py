@@ -1,4 +1,4 @@
-"""Write a report as Markdown; captured text stands in it as plain text or as code."""
+"""Write a report as Markdown; captured text is escaped as plain text or put into code spans."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _TICKS = re.compile(r"`+")
 
 
 def markdown(report: Report) -> str:
-    """Return the report; lists that are too long say how much they leave out."""
+    """Return the report; a list that is too long says how much it leaves out."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -63,7 +63,7 @@ def _session(session: Session, *, with_project: bool) -> Iterator[str]:
 
 
 def _graphs(report: Report) -> Iterator[str]:
-    """Yield the calls as Mermaid, which GitHub and others draw; its renderer sees to what names may hold."""
+    """Yield the calls as Mermaid, which GitHub and others draw; `render` escapes the names."""
     graphs = [graph for graph in report.graphs if graph.calls]
     if graphs:
         yield from ("", "## Calls of what changed", "")
@@ -109,7 +109,7 @@ def _costs(report: Report) -> Iterator[str]:
 
 
 def _plain(text: str, chars: int = 200) -> str:
-    """Return text in which no character is more than itself to Markdown, in a table neither."""
+    """Return text with every character escaped that Markdown, or a Markdown table, would interpret."""
     return _MARKS.sub(
         lambda found: f"\\{found[0]}" if found[1] or not found[0].isdigit() else f"{found[0]}\\",
         one_line(text, chars),
@@ -122,7 +122,7 @@ def _codes(texts: Sequence[str], most: int) -> str:
 
 
 def _code(text: str) -> str:
-    """Return text as code; its fence is longer than any in it."""
+    """Return text as a code span with a fence of more backticks than any run in it."""
     shown = one_line(text, 200) or "?"
     fence = "`" * (max(map(len, _TICKS.findall(shown)), default=0) + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""

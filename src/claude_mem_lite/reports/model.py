@@ -1,6 +1,6 @@
-"""Define the data of a report, the same for every format: texts on one line, without invisible characters.
+"""Define the data of a report, shared by all formats; texts have one line and no invisible characters.
 
-Times are UTC texts as the memory writes them, dates those of the reader's time zone.
+Times are UTC text as the databases store it; dates are in the reader's time zone.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ CHANGES = ("new", "modified", "deleted")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function as a session, or all of them, left it: "new", "modified" or "deleted"."""
+    """A function and its net change in a session or in all: "new", "modified", "deleted" or "unchanged"."""
 
     file: str
     name: str
@@ -30,7 +30,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session, with what falls into the time; `started` and `ended` (its last event) are local times."""
+    """One session, with its activity in the period; `started` and `ended` (last event) are local times."""
 
     id: str
     project_dir: str
@@ -48,13 +48,13 @@ class Session:
 
     @property
     def date(self) -> str:
-        """The day it began on."""
+        """The day on which the session began."""
         return self.started[:10]
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """How many observations of each kind a day has brought; only days that brought some are told."""
+    """A day's number of observations of each kind; days without observations are left out."""
 
     date: str
     counts: dict[str, int]
@@ -62,7 +62,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """One learning, with how many sessions and observations support it; `stale` says what has changed."""
+    """One learning, with the number of sessions and observations behind it; `stale` says what has changed."""
 
     id: str
     project_dir: str | None
@@ -78,7 +78,7 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class Learnings:
-    """What is known, and how much of it was learned in this time; `shown` may be fewer than there are."""
+    """Counts of learnings by state, and how many are new in the period; `shown` may not have all."""
 
     active: int
     stale: int
@@ -88,13 +88,13 @@ class Learnings:
 
     @property
     def known(self) -> int:
-        """How many are current, stale or not."""
+        """How many learnings are active, stale or not."""
         return self.active + self.stale
 
 
 @dataclass(frozen=True, slots=True)
 class DayCost:
-    """The dollars of a day (UTC, as the budget counts them), and those of all projects."""
+    """A day's dollars in the report's scope and everywhere; days are UTC, as the budget counts them."""
 
     date: str
     usd: float
@@ -103,7 +103,7 @@ class DayCost:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What calls of one purpose came to; `tokens_in` with those read from and written to the cache."""
+    """Totals of the requests of one purpose and model; `tokens_in` includes cache reads and writes."""
 
     purpose: str
     model: str
@@ -116,7 +116,7 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What Claude's words have cost."""
+    """Cost of the requests to Claude."""
 
     usd: float
     daily_budget_usd: float
@@ -126,7 +126,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who calls whom, by place in a graph's functions."""
+    """A call edge; `caller` and `callee` are indexes into the graph's `functions`."""
 
     caller: int
     callee: int
@@ -135,7 +135,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The functions of a project that were changed, then those beside them ("unchanged"), and their calls."""
+    """A project's changed functions, followed by their "unchanged" callers and callees, and the calls."""
 
     project_dir: str
     functions: tuple[Function, ...]
@@ -144,9 +144,9 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What happened between two times, in one project or session or in all (None).
+    """Activity between two times, in one project or session or in all (None).
 
-    `dates` are the first and the last day, `functions` what became of each in the whole time.
+    `dates` are the first and the last day; `functions` counts functions by their net change in the period.
     """
 
     made_at: str
@@ -166,5 +166,5 @@ class Report:
     graphs: tuple[Graph, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it in JSON's types."""
+        """Return the report as JSON types."""
         return dataclasses.asdict(self)

@@ -1,4 +1,4 @@
-"""Write a report as a page: one file that loads nothing and runs its search alone, for screens and paper."""
+"""Write a report as one HTML file for screens and paper, which loads nothing and runs only its own search."""
 
 import base64
 import hashlib
@@ -15,13 +15,13 @@ from claude_mem_lite.reports.element import Element, chip, document, element, fi
 from claude_mem_lite.reports.model import CHANGES, KINDS, File, Function, Graph, Learning, Report, Session
 from claude_mem_lite.text import count, one_line
 
-MARK = b'<!doctype html>\n<html lang="en" class="claude-mem-report">'  # what tells our pages from others
+MARK = b'<!doctype html>\n<html lang="en" class="claude-mem-report">'  # identifies our pages
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(_HERE, "search.js"), encoding="utf-8") as _file:
     SCRIPT = _file.read()
 _HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-# The browser runs the search, which it knows by its hash, and no other script.
+# The browser runs the search, identified by its hash, and no other script.
 POLICY = (
     f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
@@ -30,7 +30,7 @@ POLICY = (
 MOST_SESSIONS = 100
 _MOST_FUNCTIONS, _MOST_FILES, _MOST_DECISIONS = 24, 12, 12
 _MOST_TOOLS, _MOST_GRAPHS, _MOST_ALONE = 8, 3, 40
-_MOST_COLOURS = 5  # projects that have one of their own
+_MOST_COLOURS = 5  # projects with a colour of their own
 _SUMMARY_CHARS, _TEXT_CHARS = 1_200, 600
 _LABEL = re.compile(
     r"(?:(?<=[.?!…] )|^)"
@@ -41,7 +41,7 @@ _STYLE = os.path.join(_HERE, "style.css")
 
 
 def page(report: Report) -> str:
-    """Return the page; texts that are too long are cut, and lists that are say how much they leave out."""
+    """Return the page; long texts are cut, and long lists say how much they leave out."""
     with open(_STYLE, encoding="utf-8") as file:
         style = file.read()
     sections = [
@@ -124,7 +124,7 @@ def _timeline(report: Report) -> Element | None:
 
 
 def _links(report: Report) -> dict[str, str]:
-    """Return where each session stands in the page: by number, for an id is captured text, too."""
+    """Return each session's anchor in the page: a number, because session ids are captured text, too."""
     return {session.id: f"s{at}" for at, session in enumerate(report.sessions[:MOST_SESSIONS])}
 
 
@@ -200,7 +200,7 @@ def _session(session: Session, key: str, *, with_project: bool) -> Element:
 
 
 def _told(summary: str) -> tuple[Element, list[Element]]:
-    """Return a summary, a line for each of its labels ("Asked:", "Tests:"), and the lines to fold away."""
+    """Return a summary with one line per label ("Asked:", "Tests:"), and the lines to fold away."""
     begin, *parts = _LABEL.split(summary)
     if not parts:
         return element("p", begin or "No summary yet."), []
@@ -213,7 +213,7 @@ def _told(summary: str) -> tuple[Element, list[Element]]:
 
 
 def _functions(functions: Sequence[Function]) -> Iterable[Element]:
-    """Yield the functions that a session changed, under their files."""
+    """Yield the functions that a session changed, grouped by file."""
     if not functions:
         return
     yield element("h4", f"Functions: {words.changes(functions)}")
@@ -371,6 +371,6 @@ def _cost_chart(report: Report) -> Element:
 
 
 def _for_both(draw: Callable[..., Element], caption: str, legend: Sequence[tuple[str, str]]) -> Element:
-    """Return a drawing for a screen and for a phone."""
+    """Return a figure with one drawing for screens and one for phones."""
     screen, phone = (draw(width=width) for width in (charts.WIDTH, charts.PHONE))
     return figure(screen, caption, legend, phone=phone)

@@ -1,6 +1,6 @@
 """Query the rows of a report's period: sessions, changes, learnings and costs.
 
-Rows are counted and summed up by SQLite, so that a year of sessions is a few queries.
+SQLite counts and sums the rows, so a year of sessions takes only a few queries.
 """
 
 from collections import defaultdict
@@ -21,13 +21,13 @@ from claude_mem_lite.storage.models import (
     Session,
 )
 
-_FILES = 50  # of one query: SQLite before 3.32 takes at most 999 values
+_FILES = 50  # files in one query: SQLite before 3.32 takes at most 999 parameters
 _TOKENS_IN = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Of what is told: a time (UTC, both ends included), and one project or session of it; None is all."""
+    """Scope of a report: a time (UTC text, both ends included), and a project or session; None means all."""
 
     since: str = ""
     until: str = "9"
@@ -35,7 +35,7 @@ class Period:
     session_id: str | None = None
 
     def of(self, table: Any, at: Any) -> Any:
-        """Return the condition that a row with a session, a project and a time is told of."""
+        """Return the condition that a row with session, project and time falls into the scope."""
         is_mine = at.between(self.since, self.until)
         if self.project_dir is not None:
             is_mine &= table.project_dir == self.project_dir
@@ -45,7 +45,7 @@ class Period:
 
 
 def sessions(period: Period) -> list[Session]:
-    """Return the sessions that something happened in, newest first."""
+    """Return the sessions that were active in the period, newest first."""
     is_mine = (Session.last_event_at >= period.since) & (Session.started_at <= period.until)
     if period.project_dir is not None:
         is_mine &= Session.project_dir == period.project_dir
@@ -55,7 +55,7 @@ def sessions(period: Period) -> list[Session]:
 
 
 def activity(period: Period) -> list[tuple[str, str, str, int]]:
-    """Return how many observations were made, by minute (UTC, as text), tool and tier."""
+    """Return the number of observations by minute (UTC text), tool and tier."""
     minute = fn.SUBSTR(Observation.created_at, 1, 16)
     columns = (minute, Observation.tool_name, Observation.tier)
     rows: Any = Observation.select(*columns, fn.COUNT(Observation.pk)).where(
@@ -65,7 +65,7 @@ def activity(period: Period) -> list[tuple[str, str, str, int]]:
 
 
 def observation_counts(period: Period) -> dict[str, int]:
-    """Return how many observations were made, by session."""
+    """Return the number of observations by session."""
     rows: Any = Observation.select(Observation.session, fn.COUNT(Observation.pk)).where(
         period.of(Observation, Observation.created_at)
     )
@@ -73,7 +73,7 @@ def observation_counts(period: Period) -> dict[str, int]:
 
 
 def tokens(period: Period) -> tuple[int, int]:
-    """Return the tokens of what was captured, and of what was made of it."""
+    """Return the tokens of the captured payloads, and those of their observations."""
     row: Any = Observation.select(
         fn.SUM(Observation.tokens_raw), fn.SUM(Observation.tokens_compressed)
     ).where(period.of(Observation, Observation.created_at))
@@ -82,7 +82,7 @@ def tokens(period: Period) -> tuple[int, int]:
 
 
 def changed_files(period: Period) -> dict[str, dict[str, int]]:
-    """Return how often each file was edited, by session and path, most often first."""
+    """Return how often each file was edited, by session and path, most edits first."""
     path = SQL("touched.value")
     rows: Any = (
         Observation.select(Observation.session, path, fn.COUNT(Observation.pk))
@@ -98,7 +98,7 @@ def changed_files(period: Period) -> dict[str, dict[str, int]]:
 
 
 def changed_functions(period: Period) -> dict[str, dict[tuple[str, str], str]]:
-    """Return what each session did, first to last, to each function by file and name."""
+    """Return the net change of each function, by session and then by (file, name)."""
     place = (FunctionChange.file_path, FunctionChange.qualified_name)
     rows: Any = FunctionChange.select(FunctionChange.session_id, *place, FunctionChange.change_type).where(
         period.of(FunctionChange, FunctionChange.created_at) & (FunctionChange.session_id != "")
@@ -114,9 +114,9 @@ def changed_functions(period: Period) -> dict[str, dict[tuple[str, str], str]]:
 def calls_near(
     project_dir: str, places: Collection[tuple[str, str]]
 ) -> list[tuple[tuple[str, str], tuple[str, str], float]]:
-    """Return the known calls from and to some functions, the surest first: caller, callee, confidence.
+    """Return the known calls from and to some functions, most confident first: caller, callee, confidence.
 
-    Functions are given by file and name.
+    Functions are (file, name) pairs.
     """
     wanted, found = set(places), set()
     ends = (CallEdge.caller_file, CallEdge.caller_function, CallEdge.callee_file, CallEdge.callee_function)
@@ -132,10 +132,10 @@ def calls_near(
 
 
 def calls(period: Period) -> list[dict[str, Any]]:
-    """Return what Claude's words have cost, by day (UTC), purpose and model, the oldest first.
+    """Return the cost of requests to Claude by day (UTC), purpose and model, oldest first.
 
-    Those of other projects and sessions are there, too, because the budget is for all: `is_mine` tells them
-    apart. What no session was noted for (a call that was not finished) is nobody's.
+    Other projects and sessions are included, because the budget covers all; `is_mine` marks rows in scope. A
+    request without a session (one that was not finished) is in scope only if everything is.
     """
 
     def total(*names: str) -> Any:

@@ -1,4 +1,4 @@
-"""Write the sentences that all formats of a report share: project, period and totals."""
+"""Write the phrases that all formats of a report share: project, period and totals."""
 
 import datetime as dt
 import os
@@ -13,19 +13,19 @@ _CENT = 0.01
 
 
 def name(report: Report) -> str:
-    """Return whose report it is, in short."""
+    """Return the report's title: a session, a project or "All projects"."""
     if report.session_id is not None:
         return f"Session {report.session_id[:ID_CHARS]}"
     return "All projects" if report.project_dir is None else project(report.project_dir)
 
 
 def project(project_dir: str) -> str:
-    """Return a project's folder without those that it lies in."""
+    """Return the last part of a project's path."""
     return os.path.basename(project_dir.rstrip("/")) or project_dir or "no project"
 
 
 def date(day: str, *, with_weekday: bool = False, with_year: bool = False) -> str:
-    """Return a date as people write it: "Sat 21 Nov"."""
+    """Return a date such as "Sat 21 Nov"."""
     day_ = dt.date.fromisoformat(day)
     form = ("%a " if with_weekday else "") + f"{day_.day} %b" + (" %Y" if with_year else "")
     return day_.strftime(form)
@@ -40,7 +40,7 @@ def period(report: Report) -> str:
 
 
 def span(session: Session) -> str:
-    """Return from when to when a session went: "Sat 21 Nov, 14:03 to 15:20"."""
+    """Return a session's start and end: "Sat 21 Nov, 14:03 to 15:20"."""
     begun = f"{date(session.date, with_weekday=True)}, {session.started[11:]}"
     if session.ended == session.started:
         return begun
@@ -49,12 +49,12 @@ def span(session: Session) -> str:
 
 
 def usd(amount: float) -> str:
-    """Return dollars with the places that matter."""
+    """Return dollars with two decimals, or four if below one cent."""
     return f"${amount:,.2f}" if amount >= _CENT or not amount else f"${amount:.4f}"
 
 
 def headline(report: Report) -> list[tuple[str, str]]:
-    """Return the numbers that come first, each with what it counts."""
+    """Return the report's main numbers, each with a noun for what it counts."""
     learned = report.learnings
     numbers = [
         (len(report.sessions), "session", ""),
@@ -69,7 +69,7 @@ def headline(report: Report) -> list[tuple[str, str]]:
 
 
 def changes(functions: Sequence[Function]) -> str:
-    """Return how many functions were made, changed and taken out: "3 new, 1 deleted"."""
+    """Return how many functions are new, modified and deleted: "3 new, 1 deleted"."""
     kinds = [each.change for each in functions]
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in CHANGES if kind in kinds)
 
@@ -84,5 +84,5 @@ def evidence(learning: Learning) -> str:
 
 
 def left_out(number: int, shown: int) -> str:
-    """Return "and 3 more" for what is left out, "" for nothing."""
+    """Return "and 3 more" for items left out, "" if there are none."""
     return f"and {number - shown:,} more" if number > shown else ""

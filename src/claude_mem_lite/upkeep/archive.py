@@ -1,7 +1,7 @@
 """Write a backup as a zip of both databases and a manifest, and read one.
 
-A zip because what it holds stands in one place, so that a hostile one is turned down before anything of it is
-unpacked. Vectors are not in it, for they are made anew, nor are settings, which may have a key in them.
+A zip lists its contents in one place, so a hostile one is refused before anything is unpacked. Vectors are
+left out because they can be computed again, settings because they may contain a key.
 """
 
 import hashlib
@@ -27,15 +27,15 @@ _MANIFEST = "manifest.json"
 _MOST_MANIFEST_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _KEEP_FREE_BYTES = 64 << 20
-# What `zipfile` raises at what is damaged or encrypted.
+# What `zipfile` raises for damaged or encrypted files.
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError)
 _PACKED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 def write(path: str, folder: str, *, schema: int, counts: Mapping[str, int]) -> dict[str, Any]:
-    """Pack the databases in a folder into a file of the user's alone; return its manifest.
+    """Pack the databases in a folder into a file that only the user can read; return its manifest.
 
-    The file is there whole or not at all. Raises: ClaudeMemError when the file is there already.
+    The file is complete or absent. Raises: ClaudeMemError when the file exists already.
     """
     manifest = {
         "format": FORMAT,
@@ -53,9 +53,9 @@ def write(path: str, folder: str, *, schema: int, counts: Mapping[str, int]) -> 
 
 
 def unpack(path: str, folder: str, *, newest_schema: int) -> dict[str, Any]:
-    """Unpack a backup's databases into a folder, each as its manifest says; return the manifest.
+    """Unpack a backup's databases into a folder, checking each against the manifest; return the manifest.
 
-    Raises: ClaudeMemError when it is no backup, not whole, of a newer version, or made to do harm.
+    Raises: ClaudeMemError when the file is not a backup, is incomplete, hostile, or of a newer version.
     """
     try:
         with zipfile.ZipFile(path) as packed:
@@ -107,7 +107,7 @@ def _manifest(
 
 
 def _is_manifest(value: Any) -> bool:
-    """Tell whether a manifest has what is asked of it, in the right types."""
+    """Tell whether a manifest has the required fields with the right types."""
     numbers = ("format", "schema")
     if not isinstance(value, dict) or not all(type(value.get(name)) is int for name in numbers):
         return False
@@ -129,7 +129,7 @@ def _described(path: str) -> dict[str, Any]:
 
 
 def _copy(source: IO[bytes], path: str, *, most: int) -> tuple[str, int]:
-    """Copy up to so many bytes and one more into a new file; return their digest and number."""
+    """Copy at most `most` + 1 bytes into a new file; return their SHA-256 and how many were copied."""
     digest, left = hashlib.sha256(), most + 1
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         while left and (chunk := source.read(min(_CHUNK, left))):

@@ -1,7 +1,7 @@
 """Copy the memory consistently while everything runs, and restore it.
 
-Both databases are copied by SQLite's own means, the queue first: an event that is worked off in between is
-then in both, and working it off again changes nothing; the other way round it would be in neither.
+SQLite's backup function copies both databases, the queue first: an event that is processed between the two
+copies is then in both, and processing it again changes nothing. In the other order it would be in neither.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _REPLACED = "replaced-"
 def staging() -> Iterator[str]:
     """Yield an empty folder in the data directory for one backup, restore or forget at a time.
 
-    It is gone afterwards. Raises: ClaudeMemError when another is at work, or the folder another program's.
+    It is deleted afterwards. Raises: ClaudeMemError when one is running, or another program owns the memory.
     """
     config.refuse_foreign_memory()
     config.ensure_home()
@@ -38,7 +38,7 @@ def staging() -> Iterator[str]:
     with locks.hold("staging.lock") as is_mine:
         if not is_mine:
             raise ClaudeMemError("a backup, a restore or a forget is at work: wait until it is through")
-        shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
+        shutil.rmtree(folder, ignore_errors=True)  # left by a process that was killed
         os.makedirs(folder, mode=0o700)
         try:
             yield folder
@@ -49,7 +49,7 @@ def staging() -> Iterator[str]:
 def backup(path: str) -> dict[str, Any]:
     """Write a backup of both databases into a file; return its manifest. Raises: ClaudeMemError.
 
-    What waits in the spool is taken in first: it is in no database.
+    Events in the spool are stored in queue.db first, because they are in no database.
     """
     outfile.refuse_taken(path)
     with staging() as folder:
@@ -63,7 +63,7 @@ def backup(path: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def unpacked(path: str) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield the folder into which a backup is unpacked, checked to the last page, and how much is in it.
+    """Yield the folder of an unpacked backup, all its pages checked, and its row counts by table.
 
     Raises: ClaudeMemError.
     """
@@ -80,12 +80,12 @@ def unpacked(path: str) -> Iterator[tuple[str, dict[str, int]]]:
 def put_in_place(
     folder: str, *, paused: contextlib.AbstractContextManager[list[str]]
 ) -> tuple[str, list[str]]:
-    """Have our databases be as those of a folder; return where ours are kept, "" without any, and `paused`.
+    """Replace our databases by those in a folder; return the old ones' folder and the problems of `paused`.
 
-    Both are held all the while, so that no event falls between what is kept and what is put in place. Who is
-    killed between the two leaves the new memory with the old queue, which is none the worse for it: events
-    that wait are worked off.
-    Raises: ClaudeMemError; what was there is then in place or kept, as the message says.
+    The folder is "" if there was nothing to keep. Both databases stay locked throughout, so no event is lost
+    between copy and replacement. A process killed between the two replacements leaves the new memory with the
+    old queue, which does no harm: its waiting events are processed.
+    Raises: ClaudeMemError; the old databases are then in place or kept, as the message says.
     """
     config.refuse_foreign_memory()
     files.refuse_read_only()
@@ -118,13 +118,13 @@ def put_in_place(
 
 
 def older_copies() -> list[str]:
-    """Return the folders with what was there before a restore."""
+    """Return the folders with the databases that earlier restores replaced."""
     home = config.home()
     return [os.path.join(home, name) for name in sorted(os.listdir(home)) if name.startswith(_REPLACED)]
 
 
 def _keep(path: str, live: sqlite3.Connection | None, kept: str) -> None:
-    """Copy a database into a folder, unless there is nothing in it or it cannot be read."""
+    """Copy a database into a folder, unless it is empty or unreadable."""
     if live is None or not live.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return
     os.makedirs(kept, mode=0o700, exist_ok=True)
@@ -133,7 +133,7 @@ def _keep(path: str, live: sqlite3.Connection | None, kept: str) -> None:
 
 
 def _put(new: str, path: str, live: sqlite3.Connection | None, kept: str) -> None:
-    """Put a database in place, by a rename only where there is one that SQLite cannot read."""
+    """Replace a database through SQLite, or by a rename if SQLite cannot read the old one."""
     if live is not None:
         with closing(connect(new)) as source:
             files.replace(live, source)

@@ -1,6 +1,6 @@
-"""Export the memory as text, line by line, and take such lines in, from whoever they come.
+"""Export the memory as lines of text, and import such lines from any source.
 
-What stays behind is what belongs to this machine: raw events, vectors, the code map, logs, settings.
+Raw events, vectors, the code map, logs and settings belong to one machine and are not exported.
 """
 
 import json
@@ -14,15 +14,15 @@ from claude_mem_lite.storage import DatabaseError, facts
 from claude_mem_lite.storage.models import memory_database
 from claude_mem_lite.upkeep import lines, store
 
-# In one transaction, which begins when they are read and cleaned: the consumer waits no longer than that.
+# Most lines and bytes in one transaction; it starts after they are parsed, so the consumer waits briefly.
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 16 << 20
 
 
 @dataclass(slots=True)
 class TakenIn:
-    """What an import has come to: new rows and those there already, by kind, and the lines that were wrong.
+    """Result of an import: counts of new and existing rows by kind, and wrong lines with their reasons.
 
-    `waiting` is how many of the new learnings wait for the user, `unguarded` how many lost their guard.
+    `waiting` new learnings wait for the user's approval; `unguarded` new learnings lost their guard.
     """
 
     added: Counter[str] = field(default_factory=Counter)
@@ -33,7 +33,7 @@ class TakenIn:
 
 
 def export(project_dir: str | None) -> Iterator[str]:
-    """Yield the lines of an export, of a project or of everything (None), as of one moment."""
+    """Yield the lines of an export of one project or of everything (None), from one snapshot."""
     yield line(lines.Head().model_dump())
     with facts.snapshot():
         for kind, model in lines.KINDS.items():
@@ -49,12 +49,12 @@ def take_in(
     progress: Callable[[int], None],
     with_guards: bool = False,
 ) -> TakenIn:
-    """Take in the lines of an export; what is there already stays as it is, so that twice is as once.
+    """Import the lines of an export; existing rows stay as they are, so importing twice changes nothing more.
 
-    Text is cleaned and redacted as what is captured. A learning that is new here and not the user's own waits
-    for the user if there are `suspicions` against it. Guards are left off, unless `with_guards` is the
-    user's word that they are theirs. `progress` takes how many lines are read.
-    Raises: ClaudeMemError when it is no export.
+    Text is cleaned and redacted like captured text. A new, active learning that is not the user's own waits
+    for the user if there are `suspicions` against it. Guards are dropped unless the user vouches for them
+    (`with_guards`). `progress` is called with the number of lines read.
+    Raises: ClaudeMemError when the first line is not that of an export.
     """
     taken = TakenIn()
     numbered = enumerate(said, 1)
@@ -78,7 +78,7 @@ def take_in(
 def _batches(
     numbered: Iterator[tuple[int, bytes]], wrong: list[tuple[int, str]]
 ) -> Iterator[list[tuple[int, Any]]]:
-    """Yield what the lines say, with their numbers, as much as goes into one transaction; note wrong ones."""
+    """Yield parsed lines with their numbers, one batch per transaction; append wrong lines to `wrong`."""
     batch: list[tuple[int, Any]] = []
     size_bytes = 0
     for number, text in numbered:
@@ -109,7 +109,7 @@ def _take(
             waits = bool(row["quarantine"])
         if said.kind == "claude-mem":
             return
-        with memory_database.atomic():  # a line that cannot be stored takes no other with it
+        with memory_database.atomic():  # a line that cannot be stored must not undo the others
             is_new = store.add(said.kind, row)
     except (ClaudeMemError, DatabaseError) as error:
         taken.wrong.append((number, str(error)))
@@ -120,5 +120,5 @@ def _take(
 
 
 def line(fields: dict[str, Any]) -> str:
-    """Return a line of an export without its end."""
+    """Return a line of an export, without its newline."""
     return json.dumps(fields, ensure_ascii=False)

@@ -1,9 +1,9 @@
-"""Define an export's lines, one JSON object each; check and clean what is read.
+"""Define an export's lines, one JSON object each; check and clean lines that are read.
 
-The fields of a kind are those of its class below, in this order; all are there. Times are UTC as in
-`2026-11-21T03:00:25.123456Z`, paths of files relative to their project where they lie inside it. The first
-line is `{"kind": "claude-mem", "format": 1}`; then come, each sorted by time and id, sessions, observations,
-learnings, failed calls, what became of functions, calls that sessions observed, and what Claude was paid.
+A line has all fields of its kind's class below, in that order. Times are UTC, as in
+`2026-11-21T03:00:25.123456Z`; paths are relative to their project where they lie inside it. The first line is
+`{"kind": "claude-mem", "format": 1}`. Then come, each by time and id, sessions, observations, learnings,
+failed calls, function changes, call edges that sessions observed (by place), and the ledger of requests.
 """
 
 import datetime as dt
@@ -30,7 +30,7 @@ from claude_mem_lite.text import clean
 
 _MOST_CHARS = 100_000
 _MOST_LINE_BYTES = 16 << 20
-_CLOCKS_APART = dt.timedelta(days=1)  # of two machines
+_CLOCKS_APART = dt.timedelta(days=1)  # tolerated between the clocks of two machines
 
 
 def _told(text: str) -> str:
@@ -38,7 +38,7 @@ def _told(text: str) -> str:
 
 
 def _past(text: str, info: ValidationInfo) -> str:
-    """Refuse a time that is none, or yet to come: it would be the newest of all for ever."""
+    """Refuse text that is not a time, and times in the future, which would stay the newest for ever."""
     try:
         at = dt.datetime.fromisoformat(text)
     except ValueError as error:
@@ -65,14 +65,14 @@ class _Line(BaseModel):
 
 
 class Head(_Line):
-    """What the file is."""
+    """The first line, which identifies the file and its format."""
 
     kind: Literal["claude-mem"] = "claude-mem"
     format: Literal[1] = 1
 
 
 class Session(_Line):
-    """One session; `retold` is Claude's part of the summary."""
+    """One session; `retold` is the part of the summary that Claude wrote."""
 
     kind: Literal["session"] = "session"
     id: Id
@@ -92,7 +92,7 @@ class Session(_Line):
 
 
 class FunctionChanged(_Line):
-    """A function that an observation tells of."""
+    """A function that changed in an observation."""
 
     qualified_name: Word
     kind: Word
@@ -100,7 +100,7 @@ class FunctionChanged(_Line):
 
 
 class Observation(_Line):
-    """One observation; `tier` is its urgency, "" for what was said."""
+    """One observation; `tier` is its priority, "" for prompts and replies."""
 
     kind: Literal["observation"] = "observation"
     id: Id
@@ -123,7 +123,7 @@ class Observation(_Line):
 
 
 class Anchor(_Line):
-    """Code that a learning speaks of."""
+    """Code that a learning refers to."""
 
     file: Path
     name: Word
@@ -131,7 +131,7 @@ class Anchor(_Line):
 
 
 class Guard(_Line):
-    """What is checked of a learning on tool calls; see `capture.guards.Guard`."""
+    """A learning's guard: what the guard hook checks on tool calls; see `capture.guards.Guard`."""
 
     mode: Literal["remind", "ask"]
     message: Word = ""
@@ -144,7 +144,7 @@ class Guard(_Line):
 
 
 class Learning(_Line):
-    """One learning; without `project_dir` it holds in all projects."""
+    """One learning; with `project_dir` None it holds in all projects."""
 
     kind: Literal["learning"] = "learning"
     id: Id
@@ -169,7 +169,7 @@ class Learning(_Line):
 
 
 class Finding(_Line):
-    """A call that failed, with what worked instead, "" for nothing."""
+    """A failed call; `works` is what worked instead, "" if nothing did."""
 
     kind: Literal["finding"] = "finding"
     event_id: Id
@@ -187,7 +187,7 @@ class Finding(_Line):
 
 
 class FunctionChange(_Line):
-    """What became of a function in a session."""
+    """A change to a function in a session."""
 
     kind: Literal["function_change"] = "function_change"
     project_dir: Path
@@ -202,7 +202,7 @@ class FunctionChange(_Line):
 
 
 class Call(_Line):
-    """A call that sessions have observed, or confirmed."""
+    """A call edge that sessions have observed or confirmed."""
 
     kind: Literal["call"] = "call"
     project_dir: Path
@@ -224,7 +224,7 @@ class Call(_Line):
 
 
 class CostData(_Line):
-    """What a request to Claude was for and what it took."""
+    """The purpose of a request to Claude, with its cost and tokens."""
 
     purpose: Word = ""
     model: Word = ""
@@ -259,11 +259,11 @@ KINDS: dict[str, type[BaseModel]] = {
 
 
 class WrongLineError(ClaudeMemError):
-    """A line is not what an export has; the message says why, without the line's text."""
+    """A line does not belong in an export; the message says why, without the line's text."""
 
 
 def parse(line: bytes, *, clocks_apart: dt.timedelta = _CLOCKS_APART) -> Line:
-    """Return what a line says, cleaned and redacted as what is captured. Raises: WrongLineError."""
+    """Return a parsed line, cleaned and redacted like captured text. Raises: WrongLineError."""
     if len(line) > _MOST_LINE_BYTES:
         raise WrongLineError(f"is longer than {_MOST_LINE_BYTES >> 20} MiB")
     try:
@@ -275,7 +275,7 @@ def parse(line: bytes, *, clocks_apart: dt.timedelta = _CLOCKS_APART) -> Line:
 
 
 def read(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file; of one without end only so much that `parse` can tell."""
+    """Yield the lines of a file, each cut to at most one byte more than `parse` accepts."""
     while line := file.readline(_MOST_LINE_BYTES + 1):
         yield line
         while len(line) > _MOST_LINE_BYTES and not line.endswith(b"\n"):
@@ -283,7 +283,7 @@ def read(file: BinaryIO) -> Iterator[bytes]:
 
 
 def columns(line: Any) -> dict[str, Any]:
-    """Return a line's fields as a row has them."""
+    """Return a line's fields under the names and types of the table's columns."""
     found: dict[str, Any] = line.model_dump(exclude={"kind"}, exclude_unset=True)
     if "function_kind" in found:
         found["kind"] = found.pop("function_kind")

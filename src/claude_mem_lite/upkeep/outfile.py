@@ -1,4 +1,4 @@
-"""Files that are written for the user: theirs alone, whole or not there, and never in place of another."""
+"""Create files for the user: readable by them alone, complete or absent, never in place of a foreign file."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from claude_mem_lite.errors import ClaudeMemError
 
 
 def refuse_taken(path: str) -> None:
-    """Raise ClaudeMemError when a file is there already, or no folder to write it to."""
+    """Raise ClaudeMemError if the path exists already, or its folder does not exist."""
     if os.path.lexists(path):
         raise ClaudeMemError(f"{path} is there already: choose another name")
     if not os.path.isdir(folder := os.path.dirname(path)):
@@ -19,9 +19,9 @@ def refuse_taken(path: str) -> None:
 
 @contextlib.contextmanager
 def created(path: str, *, replacing: bytes = b"") -> Iterator[BinaryIO]:
-    """Yield a file to write to that gets its name, an absolute path, at the end, also of one that begins so.
+    """Yield a file that gets its name, an absolute path, only at the end; it may replace an older version.
 
-    Raises: ClaudeMemError when the name is taken.
+    Raises: ClaudeMemError when the path exists and its content does not begin with `replacing`.
     """
     is_ours = False
     if replacing and os.path.isfile(path):
@@ -39,8 +39,8 @@ def created(path: str, *, replacing: bytes = b"") -> Iterator[BinaryIO]:
                 os.replace(unfinished, path)
                 return
             try:
-                os.link(unfinished, path)  # unlike a rename it replaces nothing
-            except OSError:  # the name is taken, or the disk has no hard links, as USB sticks have none
+                os.link(unfinished, path)  # unlike a rename, a link replaces no file
+            except OSError:  # the name is taken, or the disk (a USB stick, say) has no hard links
                 refuse_taken(path)
                 os.rename(unfinished, path)
         finally:

@@ -1,7 +1,7 @@
-"""Everything that is derived from what is remembered, looked over and made anew: full text, indexes, vectors.
+"""Check and rebuild what is derived from the stored memory: full text, SQLite's indexes, vectors.
 
-Search goes on meanwhile. Vectors are not made here: what has a wrong one is embedded anew by the consumer, or
-by `claude-mem reembed`.
+Search stays available meanwhile. Vectors are not computed here: rows with a wrong one are marked, and the
+consumer or `claude-mem reembed` embeds them again.
 """
 
 import os
@@ -19,10 +19,10 @@ _MOST_LINES = 5
 
 @dataclass(slots=True)
 class Found:
-    """What was wrong: tables whose full text was not theirs, and what SQLite said of each database.
+    """Problems found: tables whose full text did not match their rows, and SQLite's messages by database.
 
     `missing` rows had no vector or that of another text, `stray` vectors had no row; `unreadable` says why
-    all vectors are made anew. `left` is what is still wrong in the databases, which no index can mend.
+    all vectors are computed again. `left` has the damage in the databases that rebuilding did not repair.
     """
 
     full_text: list[str] = field(default_factory=list)
@@ -34,12 +34,12 @@ class Found:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was wrong."""
+        """Whether no problem was found."""
         return self == Found()
 
 
 def reindex() -> Found:
-    """Make full text and indexes anew, and have wrong vectors made anew; return what was wrong."""
+    """Rebuild full text and indexes, and mark rows with wrong vectors; return the problems found."""
     found = Found(indexes=_damage())
     found.full_text = damage.wrong_full_text()
     is_through = damage.reindex()
@@ -57,11 +57,11 @@ def _damage() -> dict[str, list[str]]:
 
 
 def _look_at_vectors(found: Found) -> None:
-    """Compare the vectors of the model in use with the rows that are marked to have one."""
+    """Compare the vectors of the model in use with the rows that are marked as having one."""
     chosen = settings.load()
     try:
         record = embedder.resolve(chosen.embedding_model, dimension=chosen.dimension)
-    except ClaudeMemError:  # search is by full text alone
+    except ClaudeMemError:  # without a model, search uses full text alone
         return
     try:
         if record.key not in vectors.models():

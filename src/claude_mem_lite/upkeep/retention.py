@@ -1,6 +1,6 @@
-"""Prune what is processed after a while: raw events, event log, log files, broken spool files.
+"""Prune old data that is processed: raw events, event log, log files, broken spool files.
 
-What is remembered stays, and so does every event that waits. One that failed goes only for want of room.
+The memory itself stays, and so does every waiting event. Failed events are pruned only to make room.
 """
 
 import datetime as dt
@@ -13,13 +13,13 @@ from claude_mem_lite.capture import inbox, spool
 from claude_mem_lite.settings import Retention
 from claude_mem_lite.storage import pruning, queries
 
-_EVER = ""  # before every time as the databases write it
-_HALF_WRITTEN_S = 3_600  # no hook lives that long: what it has left half written stays so
+_EVER = ""  # sorts before every time that the databases store
+_HALF_WRITTEN_S = 3_600  # no hook lives that long, so a file still half written is never completed
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Before which times (UTC text) what goes; `keep_raw` and `most_bytes` as `pruning.prune` takes them."""
+    """Times (UTC text) before which data is pruned; `keep_raw` and `most_bytes` are for `pruning.prune`."""
 
     events_before: str
     logs_before: str
@@ -29,7 +29,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How much goes, or went: raw events, entries of the event log, log files, files of the spool."""
+    """Counts of what is or was pruned: raw events, event log entries, log files, spool files."""
 
     events: int = 0
     event_log: int = 0
@@ -38,7 +38,7 @@ class Pruned:
 
 
 def limits(retention: Retention, *, now: dt.datetime) -> Limits:
-    """Return the limits that the settings draw now."""
+    """Return the limits that the settings give at the time `now`."""
     return Limits(
         events_before=_days_ago(retention.events_days, now),
         logs_before=_days_ago(retention.logs_days, now),
@@ -48,7 +48,7 @@ def limits(retention: Retention, *, now: dt.datetime) -> Limits:
 
 
 def prunable(within: Limits) -> Pruned:
-    """Return what `prune` would take out."""
+    """Return the counts of what `prune` would delete."""
     before = within.events_before
     return Pruned(
         pruning.prunable(before=before, keep=within.keep_raw, most_bytes=within.most_bytes),
@@ -59,7 +59,7 @@ def prunable(within: Limits) -> Pruned:
 
 
 def prune(within: Limits) -> Pruned:
-    """Take out what is older; return how much that was. The databases are open."""
+    """Delete what is outside the limits; return the counts. The databases must be open."""
     before, broken = within.events_before, _broken_spool(within)
     for path in broken:
         os.unlink(path)
@@ -72,7 +72,7 @@ def prune(within: Limits) -> Pruned:
 
 
 def _broken_spool(within: Limits) -> list[str]:
-    """Return the files of the spool that hold no event, or half of one that nobody ends, and are older."""
+    """Return spool files past the limit that hold no event, or half an event that no hook will complete."""
     before, given_up = inbox.unix_time(within.events_before), time.time() - _HALF_WRITTEN_S
     oldest = {spool.BROKEN: before, spool.HALF: min(before, given_up)}
     return [

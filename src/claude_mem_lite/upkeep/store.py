@@ -1,6 +1,6 @@
-"""Read the rows of an export in an order that does not depend on how they came in, and store them again.
+"""Read the rows of an export in an order independent of their insertion, and insert rows of an import.
 
-A row that is there already, by its id or, without one, by all of it, is left as it is.
+A row that exists already is left as it is. Rows are compared by id or key, function changes by all columns.
 """
 
 import json
@@ -27,7 +27,7 @@ TABLES: dict[str, Any] = {
     "session": Session, "observation": Observation, "learning": Learning, "finding": FailedCall,
     "function_change": FunctionChange, "call": CallEdge, "cost": LogEntry,
 }  # fmt: skip
-# What tells a row from all others where that is not its id.
+# Columns that identify a row, for kinds without an id.
 _KEYS = {
     "finding": ("event_id",),
     "call": ("project_dir", "caller_file", "caller_function", "callee_file", "callee_function"),
@@ -41,12 +41,12 @@ _ORDER = {
     ),
     "call": _KEYS["call"],
 }  # fmt: skip
-# Kinds that are of a project by their session.
+# Kinds that belong to a project through their session.
 _SESSIONS: dict[str, Any] = {"observation": Observation.session, "cost": LogEntry.session_id}
 
 
 def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a kind of line, of a project or of all (None), as columns by name."""
+    """Yield the rows of a kind, of one project or of all (None), as columns by name."""
     table = TABLES[kind]
     found = table.select()
     if project_dir is not None and kind in _SESSIONS:
@@ -64,7 +64,7 @@ def rows(kind: str, project_dir: str | None) -> Iterator[dict[str, Any]]:
 
 
 def as_line(kind: str, row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row's columns under the names that its line has for them."""
+    """Return a row's columns under the names of its line's fields."""
     if kind == "observation":
         row["session_id"] = row.pop("session")
     if kind == "learning":
@@ -79,9 +79,9 @@ def as_line(kind: str, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def add(kind: str, row: dict[str, Any]) -> bool:
-    """Insert a row unless it is there; return whether it was inserted. Belongs into a transaction.
+    """Insert a row unless it exists; return whether it was inserted. Call it inside a transaction.
 
-    Raises: UnknownIdError when an observation's session is not there.
+    Raises: UnknownIdError when an observation's session does not exist.
     """
     if kind == "observation":
         return _add_observation(row)
@@ -101,12 +101,12 @@ def add(kind: str, row: dict[str, Any]) -> bool:
 
 
 def knows_learning(learning_id: str) -> bool:
-    """Tell whether there is a learning of this id."""
+    """Tell whether a learning with this id exists."""
     return bool(Learning.select().where(Learning.id == learning_id).exists())
 
 
 def _add_observation(row: dict[str, Any]) -> bool:
-    """Insert an observation; what was made of its session knows of it where it knows of all before."""
+    """Insert an observation; a session that was summarized or learned from completely stays so."""
     if Observation.select().where(Observation.id == row["id"]).exists():
         return False
     session = Session.get_or_none(Session.id == row["session_id"])
@@ -115,7 +115,7 @@ def _add_observation(row: dict[str, Any]) -> bool:
     own = Observation.session == session.id
     newest = Observation.select(fn.MAX(Observation.pk)).where(own).scalar() or 0
     is_local = row["written_by"] == "local" and row["tier"]
-    # Nobody can write it anew: what it was made of is not here.
+    # Claude cannot rewrite it: its raw event is not on this machine.
     pk = Observation.insert(**row, upgrade=GONE if is_local else "").execute()
     names = ["summarized_pk", "learned_pk", "extracted_pk"] + ["retold_pk"] * (session.retold is not None)
     up_to = {name: pk for name in names if getattr(session, name) >= newest}
