@@ -1,4 +1,4 @@
-"""Test which code a learning speaks of, and which changes of that code mark it."""
+"""Test which code a learning names, and which changes of that code mark the learning."""
 
 import shutil
 from pathlib import Path
@@ -35,7 +35,7 @@ LOSES, APPENDS = "`allocate` loses cents", "`Journal.post` appends"
 
 @pytest.fixture
 def project(memory: Path, tmp_path: Path) -> Path:
-    """Return the folder of a mapped project, and the memory open."""
+    """Return the folder of a mapped project, with the memory open."""
     folder = (tmp_path / "shop").resolve()
     (folder / ".git").mkdir(parents=True)
     for path, text in FILES.items():
@@ -46,25 +46,25 @@ def project(memory: Path, tmp_path: Path) -> Path:
 
 
 def named(project: Path, text: str, **fields: list[str]) -> list[str]:
-    """Return what a text speaks of, as file:name."""
+    """Return the anchors of a text, as file:name."""
     found = anchors.speaks_of(str(project), text, **fields)
     return sorted(f"{each.file.rpartition('/')[2]}:{each.name}" for each in found)
 
 
 def taught(project: Path, text: str) -> str:
-    """Take a learning in, and return its id."""
+    """Store a learning and return its id."""
     candidate = Candidate(text, "gotcha", "user")
     return evolve.take(candidate, session_id="s0", project_dir=str(project)).learning_id
 
 
 def checked(project: Path) -> None:
-    """Read the files anew and check what speaks of them."""
+    """Rescan the files and check the learnings that name code in them."""
     file_index.rescan(str(project), Seen("s1"))
     evolve.check_code(str(project), "s1")
 
 
 def stale(learning_id: str) -> str:
-    """Return why a learning is marked."""
+    """Return why a learning is marked, "" if it is not."""
     return learning_rows.get(learning_id).stale
 
 
@@ -77,18 +77,18 @@ def edit(project: Path, path: str, old: str, new: str) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), CASES["anchors"])
 def test_names_of_code_become_anchors(project: Path, text: str, expected: list[str]) -> None:
-    """However a sentence writes them."""
+    """A learning is tied to the code it names, however the sentence writes the name."""
     assert named(project, text.format(project=project)) == expected
 
 
 @pytest.mark.parametrize("text", CASES["words"])
 def test_other_words_become_no_anchors(project: Path, text: str) -> None:
-    """English words, ambiguous names, and what is in no map."""
+    """English words, ambiguous names and names that the map lacks are not taken for code."""
     assert named(project, text) == []
 
 
 def test_a_name_of_many_functions_is_no_anchor(project: Path) -> None:
-    """Five of one name are one of many, but in a named class or file it is one."""
+    """A name that five functions share is no anchor by itself; a named class or file picks one of them."""
     for number in range(5):
         content = f"class C{number}:\n    def fetch(self):\n        pass\n"
         (project / f"ledger/m{number}.py").write_text(content)
@@ -101,7 +101,7 @@ def test_a_name_of_many_functions_is_no_anchor(project: Path) -> None:
 
 
 def test_what_somebody_says_it_is_about_counts_as_named(project: Path) -> None:
-    """As function, call, method or file, though the sentence does not say so."""
+    """Names given as `about` (function, call, method or file) count, though the text lacks them."""
     about = ["allocate()", "Journal.post", "ledger/store.py", "nothing"]
 
     found = named(project, "Cents are never lost", about=about)
@@ -110,7 +110,7 @@ def test_what_somebody_says_it_is_about_counts_as_named(project: Path) -> None:
 
 
 def test_nothing_is_named_without_a_project(project: Path) -> None:
-    """Nor in one that has no map."""
+    """Without a project, or in one without a map, a text has no anchors."""
     assert anchors.speaks_of(None, "`allocate`") == []
     assert anchors.speaks_of(str(project / "tools"), "`allocate`") == []
 
@@ -119,7 +119,7 @@ def test_nothing_is_named_without_a_project(project: Path) -> None:
 def test_a_change_marks_what_speaks_of_it(
     project: Path, text: str, change: tuple[str, str, str], expected: str
 ) -> None:
-    """And nothing else, with what has become of the code."""
+    """A change marks the learnings that name the changed code, and no others, and says what changed."""
     learning_id = taught(project, text)
 
     edit(project, *change)
@@ -129,7 +129,7 @@ def test_a_change_marks_what_speaks_of_it(
 
 
 def test_what_is_taken_back_is_unmarked(project: Path) -> None:
-    """Both are told of in the learning's story, once each."""
+    """A learning is unmarked when its code is changed back; its history has both events, once each."""
     learning_id = taught(project, LOSES)
 
     edit(project, MONEY_PY, "//", "/")
@@ -144,7 +144,7 @@ def test_what_is_taken_back_is_unmarked(project: Path) -> None:
 
 
 def test_a_function_that_moves_alone_is_told_with_its_new_file(project: Path) -> None:
-    """Its old file is still there."""
+    """A learning about a function that moved to another file is marked with the new file."""
     learning_id = taught(project, LOSES)
     text = (project / MONEY_PY).read_text()
     at, end = text.index("def allocate"), text.index("def show")
@@ -158,7 +158,7 @@ def test_a_function_that_moves_alone_is_told_with_its_new_file(project: Path) ->
 
 @pytest.mark.parametrize("text", [LOSES, "ledger/money.py knows one currency"])
 def test_a_file_that_moves_takes_its_learnings_along(project: Path, text: str) -> None:
-    """Also twice, and what changes there marks them or leaves them."""
+    """Anchors follow a file through two renames, and later changes of the file mark only its functions."""
     learning_id = taught(project, text)
     was = anchors.anchors_of(learning_rows.get(learning_id))
 
@@ -175,7 +175,7 @@ def test_a_file_that_moves_takes_its_learnings_along(project: Path, text: str) -
 
 
 def test_a_folder_that_moves_takes_its_learnings_along(project: Path) -> None:
-    """Whatever they name in it."""
+    """Anchors follow a renamed folder, whichever file in it they name."""
     ids = [taught(project, text) for text in (LOSES, APPENDS)]
 
     (project / "ledger").rename(project / "accounts")
@@ -187,7 +187,7 @@ def test_a_folder_that_moves_takes_its_learnings_along(project: Path) -> None:
 
 
 def test_a_file_that_moves_changed_is_told_with_its_new_place(project: Path) -> None:
-    """It is no longer what the learning speaks of."""
+    """A file moved and changed at once marks its learnings with the new place."""
     learning_id = taught(project, LOSES)
 
     (project / MONEY_PY).rename(project / "ledger/cash.py")
@@ -210,7 +210,7 @@ def test_a_file_that_moves_changed_is_told_with_its_new_place(project: Path) -> 
 def test_what_speaks_of_a_file_that_goes_is_marked(
     project: Path, text: str, path: str, expected: str
 ) -> None:
-    """Until it is back."""
+    """A learning is marked while the file that it names is gone, and unmarked once it is back."""
     learning_id = taught(project, text)
 
     (project / path).rename(project.parent / "away")
@@ -223,7 +223,7 @@ def test_what_speaks_of_a_file_that_goes_is_marked(
 
 
 def test_a_file_outside_of_the_map_is_looked_for_on_the_disk(project: Path) -> None:
-    """What the map leaves out is not gone because of that."""
+    """A file that the map leaves out counts as gone only once it is gone from the disk."""
     (project / "build").mkdir()
     (project / "build/make.py").write_text("def make():\n    pass\n")
     learning_id = taught(project, "build/make.py is written by hand")
@@ -237,7 +237,7 @@ def test_a_file_outside_of_the_map_is_looked_for_on_the_disk(project: Path) -> N
 
 
 def test_a_project_whose_folder_is_gone_marks_nothing(project: Path) -> None:
-    """An unmounted disk is no change."""
+    """A missing project folder, such as an unmounted disk, marks nothing."""
     ids = [taught(project, text) for text in (LOSES, "EUR is set in ledger.toml")]
 
     shutil.rmtree(project)
@@ -247,7 +247,7 @@ def test_a_project_whose_folder_is_gone_marks_nothing(project: Path) -> None:
 
 
 def test_each_change_is_told_once(project: Path) -> None:
-    """In the order in which the learning names its code."""
+    """Each change is reported once, in the order in which the learning names its code."""
     found = anchors.speaks_of(str(project), "`allocate`, `show` and `parse_amount` in ledger/money.py")
 
     edit(project, MONEY_PY, "//", "/")
@@ -259,7 +259,7 @@ def test_each_change_is_told_once(project: Path) -> None:
 
 
 def test_only_the_projects_own_current_learnings_are_marked(project: Path) -> None:
-    """What was taken out or superseded is left alone, and so are other projects."""
+    """A change marks no removed learning and no learning of another project."""
     mine, removed = taught(project, LOSES), taught(project, "`allocate` is slow")
     learning_rows.update(learning_rows.get(removed), is_active=False)
     other = taught(project, "`allocate` takes integers")
@@ -287,13 +287,13 @@ def test_only_the_projects_own_current_learnings_are_marked(project: Path) -> No
     ],
 )
 def test_hostile_text_names_nothing(project: Path, text: str) -> None:
-    """Nor does it fail, or lead out of the project."""
+    """Hostile text names no code, raises nothing and reaches no file outside of the project."""
     assert named(project, text) == []
     assert named(project, "", about=[text]) == []
 
 
 def test_thousands_of_names_are_bounded(project: Path) -> None:
-    """Of a long text its beginning is read, and few anchors are kept."""
+    """Only the beginning of a long text is read, and at most `anchors.MOST` anchors are kept."""
     source = "\n\n".join(f"def work_{number}():\n    return {number}" for number in range(400))
     (project / "ledger/many.py").write_text(source)
     file_index.scan(str(project))
@@ -305,7 +305,7 @@ def test_thousands_of_names_are_bounded(project: Path) -> None:
 
 
 def test_classes_that_inherit_in_circles_end(project: Path) -> None:
-    """Or from hundreds of others."""
+    """Classes that inherit in circles, or from hundreds of others, do not hang the search."""
     bases = ", ".join(f"C{number}" for number in range(200))
     source = "\n".join(f"class C{number}({bases}): pass" for number in range(200))
     (project / "ledger/circle.py").write_text(source)
@@ -315,7 +315,7 @@ def test_classes_that_inherit_in_circles_end(project: Path) -> None:
 
 
 def test_anchors_are_kept_as_they_are(project: Path) -> None:
-    """What a row holds comes back as it was."""
+    """Anchors read back from a row equal those that were stored."""
     found = anchors.speaks_of(str(project), "`allocate` and ledger.toml")
     row = models.Learning(code=anchors.as_json(found))
 

@@ -1,4 +1,4 @@
-"""Layers of the package, and the page that tells of them: imports go down only, an event takes its way."""
+"""Test the layers of the package and the page about them: imports go down, events follow the page's path."""
 
 import ast
 import contextlib
@@ -26,7 +26,7 @@ from claude_mem_lite.tasks import broker, consumer
 from claude_mem_lite.web import blocks
 
 PACKAGE = Path(claude_mem_lite.__file__).parent
-# Lowest first; a module may import from its own layer's folder and from layers below.
+# Lowest first; a module may import from its own layer's part and from the layers below.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"repository"}),
@@ -44,11 +44,11 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"learnings"}),
     frozenset({"claude"}),
     frozenset({"context", "reports", "services", "sync"}),
-    frozenset({"evals"}),  # measures them
+    frozenset({"evals"}),  # measures the layers below
     frozenset({"hooks", "tasks", "web", "cli"}),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
-# Where a library may be imported: a folder or a file of the package.
+# The folders and files of the package that may import a library.
 LIBRARIES = {
     "peewee": ("storage", "reports/store.py", "upkeep/store.py"),
     "playhouse": ("storage",),
@@ -79,7 +79,7 @@ MOST_LINES = 400
 
 
 def sources() -> list[Path]:
-    """Return every module of the package, through the links."""
+    """Return every module of the package, following the links."""
     found: list[Path] = []
     for entry in sorted(PACKAGE.iterdir()):
         found += sorted(entry.rglob("*.py")) if entry.is_dir() else [entry] * (entry.suffix == ".py")
@@ -87,7 +87,7 @@ def sources() -> list[Path]:
 
 
 def imports(path: Path) -> list[str]:
-    """Return the dotted names that a module imports anywhere in it."""
+    """Return the dotted names that a module imports, anywhere in it."""
     names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -104,19 +104,19 @@ def part(path: Path) -> str:
 
 
 def test_every_module_has_a_layer() -> None:
-    """There is no folder and no file that the layers do not name."""
+    """Every folder and file of the package belongs to a layer."""
     assert {part(path) for path in sources()} - {"__init__"} <= set(HEIGHT)
 
 
 def test_no_module_has_more_than_400_lines() -> None:
-    """A longer one holds a second noun."""
+    """No module has more than 400 lines; a longer one holds a second noun."""
     lines = {path.relative_to(PACKAGE).as_posix(): len(path.read_text().splitlines()) for path in sources()}
 
     assert {path for path, count in lines.items() if count > MOST_LINES} == set()
 
 
 def test_no_pattern_repeats_a_group_possessively() -> None:
-    """Before Python 3.11.5 `(?:…)*+` matches wrongly: a secret stayed. `(?>(?:…)*)` is right in each."""
+    """No pattern has `(?:…)*+`: before Python 3.11.5 it matches wrongly; `(?>(?:…)*)` is right in all."""
     possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{\{?[\d,]+\}\}?)\+")
     patterns = (node for path in sources() for node in ast.walk(ast.parse(path.read_text())))
     strings = [ast.unparse(node) for node in patterns if isinstance(node, ast.Constant | ast.JoinedStr)]
@@ -126,7 +126,7 @@ def test_no_pattern_repeats_a_group_possessively() -> None:
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_go_down_only(path: Path) -> None:
-    """A module imports from its own part and from lower layers, never from beside or above."""
+    """A module imports from its own part and from lower layers only."""
     for name in imports(path):
         target = name.split(".")
         if target[0] != "claude_mem_lite" or target[1] in {part(path), "__version__"}:
@@ -136,7 +136,7 @@ def test_imports_go_down_only(path: Path) -> None:
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    """Imports go in one direction inside folders, too; those inside functions and for types count."""
+    """No module imports itself through others; imports in functions and for types count too."""
     modules = {module_name(path): path for path in sources()}
     depends = {name: {_module(each, modules) for each in imports(path)} for name, path in modules.items()}
     graph = {name: found - {name, ""} for name, found in depends.items()}
@@ -153,7 +153,7 @@ def module_name(path: Path) -> str:
 
 
 def _module(name: str, modules: dict[str, Path]) -> str:
-    """Return the module of the package that an imported name is, or is in; "" for none."""
+    """Return the package's module that an imported name is or belongs to, "" for none."""
     while name and name not in modules:
         name = name.rpartition(".")[0]
     return name if name != "claude_mem_lite" else ""
@@ -184,9 +184,9 @@ RUNS = [
 
 @pytest.mark.parametrize(("client", "event", "hook"), RUNS)
 def test_a_hook_loads_the_standard_library_only(client: str, event: str, hook: str, home: Path) -> None:
-    """A hook process that has stored an event has loaded nothing but the standard library and us.
+    """A hook process that stores an event loads only the standard library and our own code.
 
-    Of other clients Claude Code's have loaded nothing.
+    Claude Code's hooks load no code for other clients.
     """
     script = f"""
 import os, runpy, sys
@@ -219,7 +219,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text()
 
 @contextlib.contextmanager
 def calls() -> Iterator[list[str]]:
-    """Note which functions of the package this thread calls, as `module.function`, by their first call."""
+    """Record the functions of the package that this thread calls, as `module.function`, by first call."""
     first: dict[str, None] = {}
     found: list[str] = []
 
@@ -238,8 +238,8 @@ def calls() -> Iterator[list[str]]:
 
 
 def work(*, later_s: float = 0) -> None:
-    """Run what is due in so many seconds, as a consumer's worker does."""
-    at = dt.datetime.now(dt.UTC).replace(tzinfo=None) + dt.timedelta(seconds=later_s)  # naive, as Huey's
+    """Run the tasks due within `later_s` seconds, as a consumer's worker does."""
+    at = dt.datetime.now(dt.UTC).replace(tzinfo=None) + dt.timedelta(seconds=later_s)  # naive, as in Huey
     due = "UPDATE task SET due = max(0, due - ?)"  # 0 is now
     consumer.huey.storage.sql(due, (later_s,), commit=True)
     while task := consumer.huey.dequeue():
@@ -249,7 +249,7 @@ def work(*, later_s: float = 0) -> None:
 def test_an_event_goes_the_way_of_the_page(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From a hook's stdin to the next session's context, each named function is called, in that order."""
+    """An event passes the functions that the page lists, in that order, from a hook's stdin to a context."""
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path))
     monkeypatch.setattr(broker, "POLL_S", 0)
     monkeypatch.setattr(consumer.huey, "storage", broker.ClaimStorage(inbox.QUEUE_NAME))
@@ -276,7 +276,7 @@ def test_an_event_goes_the_way_of_the_page(
 
 
 def test_the_page_has_every_folder_in_the_order_of_the_layers() -> None:
-    """Its table goes down from the processes to the ground, as imports do."""
+    """The page's table lists every folder from the top layer down."""
     rows = re.findall(r"^\| (`.+?`) \|", PAGE, re.MULTILINE)
 
     named = [re.findall(r"`(?:src/claude_mem_lite/)?(\w+)/?(?:\.py)?`", row) for row in rows]
@@ -287,7 +287,7 @@ def test_the_page_has_every_folder_in_the_order_of_the_layers() -> None:
 
 
 def test_each_path_of_the_page_is_there() -> None:
-    """A path in backticks is one of the repository or of the package."""
+    """Every path in backticks on the page exists in the repository or the package."""
     paths = re.findall(r"`([\w./-]+(?:/|\.(?:py|md|toml|json|conf)))`", PAGE)
 
     assert {path for path in paths if not (ROOT / path).exists() and not (PACKAGE / path).exists()} == set()

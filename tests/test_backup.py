@@ -1,4 +1,4 @@
-"""backup and restore: a consistent copy while everything runs, and nothing touched before it is checked."""
+"""Test backup and restore: a consistent copy while services run, nothing replaced before it is checked."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from claude_mem_lite.upkeep import backup as upkeep
 
 @pytest.fixture
 def ponds(memory: Path) -> Path:
-    """Return a memory with a session, an observation and a raw event, closed."""
+    """Return a closed memory with a session, an observation and a raw event."""
     session_row(summary="Dug ponds.")
     queries.save_observation(observation_row("pond", title="Dig a pond", embedding_status="tiny_8"))
     inbox.append(json.dumps(tool_event(tool_input={"command": "dig"})), "/p")
@@ -39,7 +39,7 @@ def ponds(memory: Path) -> Path:
 
 @pytest.fixture
 def saved(ponds: Path, tmp_path: Path) -> Path:
-    """Return a backup of the ponds, whose memory has gone on since."""
+    """Return a backup of the memory `ponds`, to which an observation was added since."""
     path = tmp_path / "ponds.zip"
     done = command("backup", str(path))
     assert (done.returncode, done.stderr) == (0, "")
@@ -50,13 +50,13 @@ def saved(ponds: Path, tmp_path: Path) -> Path:
 
 
 def titles() -> list[str]:
-    """Return the titles of what is remembered."""
+    """Return the titles of all observations."""
     with closing(sqlite3.connect(config.memory_path())) as connection:
         return [title for (title,) in connection.execute("SELECT title FROM observations ORDER BY pk")]
 
 
 def state(home: Path) -> dict[str, bytes]:
-    """Return what is in the databases, whatever files they consist of."""
+    """Return a dump of each database, independent of the files it is in."""
     found = {}
     for name in ("claude-mem.db", "queue.db"):
         with closing(sqlite3.connect(home / name)) as connection:
@@ -65,7 +65,7 @@ def state(home: Path) -> dict[str, bytes]:
 
 
 def test_a_backup_is_one_file_with_a_manifest(saved: Path) -> None:
-    """It says which version and schema it is of, how much is in it, and what each part must hash to."""
+    """A backup's manifest has its schema, its row counts and the hash of each part; its mode is 0600."""
     with zipfile.ZipFile(saved) as packed:
         names = packed.namelist()
         manifest = json.loads(packed.read("manifest.json"))
@@ -82,7 +82,7 @@ def test_a_backup_is_one_file_with_a_manifest(saved: Path) -> None:
 
 
 def test_a_backup_replaces_no_file(saved: Path) -> None:
-    """A name that is taken is refused in one line; without a name it makes one."""
+    """A backup never overwrites a file; it includes events that wait in the spool."""
     before = saved.read_bytes()
 
     again = command("backup", str(saved))
@@ -99,7 +99,7 @@ def test_a_backup_replaces_no_file(saved: Path) -> None:
 def test_a_backup_without_a_name_goes_to_the_home(
     saved: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By its time, into a folder of the user's alone, not the current one; a home that is none is told."""
+    """Without a name a backup goes to a private folder in HOME, named by its time; a bad HOME is refused."""
     (tmp_path / "repository").mkdir()
     monkeypatch.chdir(tmp_path / "repository")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -119,7 +119,7 @@ def test_a_backup_without_a_name_goes_to_the_home(
 
 
 def test_restore_brings_back_what_was(saved: Path) -> None:
-    """What was there is kept beside it; rows have no vectors, messages nobody's claim."""
+    """Restore brings the old rows back, keeps the replaced databases, and drops vectors and claims."""
     home = Path(config.home())
     with inbox.Transaction() as connection:
         connection.execute("UPDATE task SET claimed = 1")
@@ -132,7 +132,7 @@ def test_restore_brings_back_what_was(saved: Path) -> None:
     assert answer["restored"] == {"sessions": 1, "observations": 1, "learnings": 0, "pending_queue": 1}
     assert titles() == ["Dig a pond"]
     assert state(Path(answer["kept"])) == before
-    # Who waits for a file writes to what was restored: SQLite finds the WAL of another file by its name.
+    # A process that waits for a file writes to the restored database: SQLite finds a WAL by its file's name.
     assert [(home / name).stat().st_ino for name in ("claude-mem.db", "queue.db")] == files
     with closing(sqlite3.connect(Path(answer["kept"]) / "queue.db")) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -148,7 +148,7 @@ def test_restore_brings_back_what_was(saved: Path) -> None:
 
 
 def test_restore_into_an_empty_folder(saved: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A memory is taken to another machine; there is nothing to ask about and nothing to keep."""
+    """A restore into a new data directory, as on another machine, neither asks nor keeps anything."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "new"))
 
     done = command("restore", str(saved))
@@ -160,7 +160,7 @@ def test_restore_into_an_empty_folder(saved: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_restore_asks_before_it_replaces(saved: Path) -> None:
-    """Without a terminal and without --yes nothing happens."""
+    """Without a terminal and without --yes, restore replaces nothing."""
     done = command("restore", str(saved))
 
     assert (done.returncode, done.stdout) == (2, "")
@@ -171,7 +171,7 @@ def test_restore_asks_before_it_replaces(saved: Path) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_restore_leaves_a_memory_that_is_in_use(saved: Path) -> None:
-    """A long reader is named, and all is as it was."""
+    """Restore names a database that a reader holds open, and changes nothing."""
     home = Path(config.home())
     before = state(home)
     with closing(sqlite3.connect(home / "claude-mem.db", isolation_level=None)) as reader:
@@ -187,7 +187,7 @@ def test_restore_leaves_a_memory_that_is_in_use(saved: Path) -> None:
 
 
 def test_a_restore_that_stops_halfway_loses_nothing(saved: Path) -> None:
-    """It fails between the two databases: the old queue is in place, both are kept, and it goes again."""
+    """A restore that fails between the two databases loses nothing and can be repeated."""
     home = Path(config.home())
     before = state(home)
 
@@ -206,7 +206,7 @@ def test_a_restore_that_stops_halfway_loses_nothing(saved: Path) -> None:
 def test_services_that_do_not_come_back_are_said_after_what_was_done(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The restore is done, and says where the old databases are; the rest is one line more, and exit 1."""
+    """If services do not start again after a restore, one line says so, after the result; exit code 1."""
     monkeypatch.setattr(process_states, "programs", lambda: [process_states.Program("web", "RUNNING", 1, 1)])
     monkeypatch.setattr(supervise, "START_TIMEOUT_S", 0.0)
 
@@ -218,7 +218,7 @@ def test_services_that_do_not_come_back_are_said_after_what_was_done(
 
 
 def test_a_missing_file_and_a_folder_are_one_line(home: Path) -> None:
-    """What is not there, or no file, is said."""
+    """A missing file and a folder are each refused in one line."""
     missing, folder = command("restore", "/nowhere/at/all", "--yes"), command("restore", str(home))
 
     assert (missing.returncode, folder.returncode) == (1, 1)
@@ -229,7 +229,7 @@ def test_a_missing_file_and_a_folder_are_one_line(home: Path) -> None:
 def test_another_programs_memory_is_not_replaced(
     saved: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It is left untouched, as by every command."""
+    """Restore and import leave another program's database untouched."""
     foreign = tmp_path / "foreign"
     (foreign / "staging").mkdir(parents=True)
     foreign.chmod(0o755)
@@ -255,7 +255,7 @@ def running(home: Path) -> Iterator[Path]:
 
 
 def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Path) -> None:
-    """Hooks and consumer are at work all the time: each backup is whole, and a restore goes on."""
+    """Backups made while hooks and consumer work are complete, and the services continue after a restore."""
     is_over = threading.Event()
 
     def write() -> None:
@@ -271,7 +271,7 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
     try:
         wait_until(titles)
         backups = [tmp_path / f"{number}.zip" for number in range(3)]
-        # Not in this process: a hook that is forked off has its locks for a moment.
+        # Not in this process: a hook forked meanwhile would hold its locks for a moment.
         saves = [claude_mem("backup", str(path)) for path in backups]
     finally:
         is_over.set()
@@ -285,7 +285,7 @@ def test_backups_and_a_restore_while_everything_runs(running: Path, tmp_path: Pa
             assert counts["observations"] >= list(status.values()).count("done")
     restored = command("restore", str(backups[-1]), "--yes")
     models.open_databases(read_only=True)
-    # More than was in the backup, when a hook had left its event in the spool; three tries take 35 s.
+    # More than was in the backup if a hook left its event in the spool; three tries take 35 s.
     wait_until(lambda: not queries.queue_stats().get("raw") and not spool.waiting(), timeout_s=120)
     remembered = {observation.id for observation in models.Observation.select()}
     answer = client.get("/api/search", {"q": "make"}, timeout_s=10)

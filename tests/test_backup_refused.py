@@ -1,4 +1,4 @@
-"""Archives that are no backup, or were changed, are refused before anything is replaced."""
+"""Test that files that are no backup, or a changed one, are refused before anything is replaced."""
 
 import hashlib
 import io
@@ -23,7 +23,7 @@ Parts = dict[str, bytes]
 
 
 def rewritten(saved: Path, change: Callable[[Parts, dict[str, Any]], None]) -> bytes:
-    """Return the backup with its parts changed, and a manifest that fits them unless that is changed, too."""
+    """Return the backup with changed parts; its manifest fits them except where it is changed too."""
     with zipfile.ZipFile(saved) as packed:
         parts = {name: packed.read(name) for name in ("queue.db", "claude-mem.db")}
         manifest = json.loads(packed.read("manifest.json"))
@@ -49,7 +49,7 @@ def zipped(entries: list[tuple[Any, bytes]], how: int = zipfile.ZIP_DEFLATED) ->
 
 
 def edited(content: bytes, *statements: str) -> bytes:
-    """Return a database after some statements."""
+    """Return a database after statements were run on it."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(content.replace(b"\x02\x02", b"\x01\x01", 1))  # not in WAL mode
         for statement in statements:
@@ -59,7 +59,7 @@ def edited(content: bytes, *statements: str) -> bytes:
 
 
 def memory_with(*statements: str) -> Callable[[Parts, dict[str, Any]], None]:
-    """Return a change of a backup: statements on its memory."""
+    """Return a change of a backup that runs statements on its memory."""
 
     def change(parts: Parts, _: dict[str, Any]) -> None:
         parts["claude-mem.db"] = edited(parts["claude-mem.db"], *statements)
@@ -68,7 +68,7 @@ def memory_with(*statements: str) -> Callable[[Parts, dict[str, Any]], None]:
 
 
 def other_memory(content: bytes) -> Callable[[Parts, dict[str, Any]], None]:
-    """Return a change of a backup: another memory, with the hash of it."""
+    """Return a change of a backup that replaces its memory."""
 
     def change(parts: Parts, _: dict[str, Any]) -> None:
         parts["claude-mem.db"] = content
@@ -77,17 +77,17 @@ def other_memory(content: bytes) -> Callable[[Parts, dict[str, Any]], None]:
 
 
 def said(**manifest: Any) -> Callable[[Parts, dict[str, Any]], None]:
-    """Return a change of a backup: another manifest."""
+    """Return a change of a backup that overwrites fields of its manifest."""
     return lambda _, described: described.update(manifest)
 
 
 def of_memory(**part: Any) -> Callable[[Parts, dict[str, Any]], None]:
-    """Return a change of a backup: something else said of its memory."""
+    """Return a change of a backup that overwrites what its manifest says of the memory."""
     return lambda _, described: described.update({"claude-mem.db": part})
 
 
 def zeros_in_memory(parts: Parts, _: dict[str, Any]) -> None:
-    """Change a backup: zeros in the middle of its memory; the hash of that fits, so SQLite must look."""
+    """Write zeros into the backup's memory; its hash fits, so that SQLite must find the damage."""
     content = parts["claude-mem.db"]
     parts["claude-mem.db"] = content[:4096] + bytes(8192) + content[12288:]
 
@@ -117,7 +117,7 @@ HOSTILE = {
 
 
 def linked() -> zipfile.ZipInfo:
-    """Return an entry of a zip that is a symbolic link."""
+    """Return a zip entry that is a symbolic link."""
     entry = zipfile.ZipInfo("queue.db")
     entry.external_attr = (stat.S_IFLNK | 0o777) << 16
     return entry
@@ -141,7 +141,7 @@ FOREIGN = {
 
 
 def refused(home: Path, path: Path, content: bytes) -> str:
-    """Return the line in which a file is refused; nothing may have changed."""
+    """Return the message with which a file is refused, after checking that nothing changed."""
     path.write_bytes(content)
     before, around = state(home), sorted(path.parent.iterdir())
 
@@ -156,7 +156,7 @@ def refused(home: Path, path: Path, content: bytes) -> str:
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_backup_that_was_changed_is_refused(saved: Path, tmp_path: Path, kind: str) -> None:
-    """Each lie is found before anything is replaced, and said in one line."""
+    """A changed backup is refused in one line before anything is replaced."""
     change, says = HOSTILE[kind]
 
     line = refused(Path(config.home()), tmp_path / "other.zip", rewritten(saved, change))
@@ -167,7 +167,7 @@ def test_a_backup_that_was_changed_is_refused(saved: Path, tmp_path: Path, kind:
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_what_is_no_backup_is_refused(ponds: Path, tmp_path: Path, kind: str) -> None:
-    """Other archives, links, ways out of the folder, broken ones: one line, nothing written."""
+    """Other archives, links, outside paths and broken files are refused in one line; nothing is written."""
     line = refused(ponds, tmp_path / "other.zip", FOREIGN[kind])
 
     assert "is no backup of claude-mem" in line

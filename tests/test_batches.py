@@ -1,4 +1,4 @@
-"""Message Batches at half the price: sent, asked about, taken in, and never a reason to lose a capture."""
+"""Test Message Batches: half the price, sent, polled and stored, and no capture lost to them."""
 
 import time
 from pathlib import Path
@@ -21,17 +21,17 @@ def send(ids: list[str], *, now: float | None = None) -> rewrite.Step:
 
 
 def collect(*, after_s: float = 301) -> rewrite.Step | None:
-    """Take the step that is due after so many seconds."""
+    """Take the step that is due after `after_s` seconds."""
     return batches.step(settings.load(), now=time.time() + after_s)
 
 
 def calls() -> list[models.LogEntry]:
-    """Return the entries of the ledger."""
+    """Return the ledger's entries."""
     return list(models.LogEntry.select().where(models.LogEntry.event_type == ledger.CALL))
 
 
 def test_a_batch_brings_words_at_half_the_price(fake: FakeMessages) -> None:
-    """Captures are sent in packs, nothing else asks about them meanwhile, the ledger has half the price."""
+    """A batch rewrites its captures at half the price, and no other request asks about them meanwhile."""
     ids = [capture(number, session_id=f"s{number // 12}") for number in range(15)]
 
     sent = send(ids)
@@ -52,7 +52,7 @@ def test_a_batch_brings_words_at_half_the_price(fake: FakeMessages) -> None:
 
 
 def test_a_batch_that_is_not_done_is_asked_about_every_five_minutes(fake: FakeMessages) -> None:
-    """It costs one small request, and nothing is taken in twice."""
+    """An unfinished batch costs one small request every five minutes, and its results are stored once."""
     ids = [capture(1)]
     send(ids)
 
@@ -69,7 +69,7 @@ def test_a_batch_that_is_not_done_is_asked_about_every_five_minutes(fake: FakeMe
 
 @pytest.mark.parametrize("outcome", ["expired", "canceled", "errored"])
 def test_a_request_of_a_batch_that_fails_waits_again(fake: FakeMessages, outcome: str) -> None:
-    """What the batch has not brought is asked about as if there had been none."""
+    """A capture whose request failed in a batch is asked about again in the usual way."""
     good, bad = capture(1), capture(2, session_id="s2")
     send([good, bad])
     fake.batch_faults = {1: outcome}
@@ -85,7 +85,7 @@ def test_a_request_of_a_batch_that_fails_waits_again(fake: FakeMessages, outcome
 
 
 def test_a_batch_that_nobody_knows_sets_its_captures_free(fake: FakeMessages) -> None:
-    """Another account's key, or a batch too old: the captures wait again."""
+    """When the API does not know a batch (another account's key, or too old), its captures wait again."""
     event_id = capture(1)
     send([event_id])
     fake.batches.clear()
@@ -99,7 +99,7 @@ def test_a_batch_that_nobody_knows_sets_its_captures_free(fake: FakeMessages) ->
 
 
 def test_an_outage_keeps_the_batch(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the API cannot be asked, what is on its way stays on its way."""
+    """While the API cannot be reached, a batch and its captures stay on their way."""
     event_id = capture(1)
     send([event_id])
     settings_file.write("claude", {"base_url": "http://127.0.0.1:9"})
@@ -111,7 +111,7 @@ def test_an_outage_keeps_the_batch(fake: FakeMessages, monkeypatch: pytest.Monke
 
 
 def test_a_batch_stays_within_the_daily_budget(fake: FakeMessages, home: Path) -> None:
-    """As many requests as the day can pay for go in; what is on its way counts as spent."""
+    """A batch takes as many requests as the day's budget allows, and its cost counts as spent at once."""
     settings_file.write("claude", {"daily_budget_usd": 0.004})
     ids = [capture(number, session_id=f"s{number}") for number in range(8)]
 
@@ -124,7 +124,7 @@ def test_a_batch_stays_within_the_daily_budget(fake: FakeMessages, home: Path) -
 
 
 def test_what_waits_for_long_goes_by_batch_where_the_settings_say_so(fake: FakeMessages, home: Path) -> None:
-    """After an outage of hours the backlog costs half."""
+    """With `batch_after_hours`, captures that have waited that long, as after an outage, go by batch."""
     settings_file.write("claude", {"batch_after_hours": 1})
     event_id = capture(1)
 
@@ -136,7 +136,7 @@ def test_what_waits_for_long_goes_by_batch_where_the_settings_say_so(fake: FakeM
 
 
 def test_a_batch_that_cannot_be_asked_about_holds_up_nothing(fake: FakeMessages) -> None:
-    """Its endpoint fails for hours: other captures go on, and after two days it is given up."""
+    """A batch that cannot be polled delays no other capture and is given up after two days."""
     lost, other = capture(1), capture(2, session_id="s2")
     send([lost])
     fake.batches["msgbatch_000001"] = object()  # type: ignore[assignment]  (the fake answers 500 then)
@@ -153,7 +153,7 @@ def test_a_batch_that_cannot_be_asked_about_holds_up_nothing(fake: FakeMessages)
 
 
 def test_captures_without_their_events_are_no_reason_to_stop(fake: FakeMessages) -> None:
-    """What was pruned stays in local words; nobody speaks of a budget."""
+    """Captures whose events were pruned keep the rules' observation, and no lack of budget is reported."""
     event_id = capture(1)
     inbox.finish(event_id)
     pruning.prune(before="9")

@@ -1,4 +1,4 @@
-"""Test what hooks put into a session through the web process, and what is noted of it."""
+"""Test the blocks that hooks put into a session through the web process, and their records."""
 
 import os
 import socket
@@ -35,12 +35,12 @@ CONTINUES = ["## Earlier work that this may continue", "The pager of `Feed` is l
 
 
 def noted() -> list[tuple[str, list[str]]]:
-    """Return what the consumer has noted as shown: by which way, which ids."""
+    """Return how and which ids the consumer recorded as shown."""
     return [(row.data["via"], row.data["ids"]) for row in context_rows.shown_in("me")]
 
 
 def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
-    """Start, prompt and file each tell what the others have not; the consumer notes what was printed."""
+    """Start, prompt and file blocks never repeat each other's lines; the consumer records what was shown."""
     remember()
 
     start = wait_until(lambda: hook("session_start", "SessionStart", source="startup"))
@@ -63,7 +63,7 @@ def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
 
 
 def test_a_branch_that_a_session_comes_to_is_told_of_once(web_and_consumer: Path, tmp_path: Path) -> None:
-    """Where the work stands on it, with the first prompt there, however that is worded."""
+    """The first prompt on a new branch gets that branch's state of work, once, whatever the prompt says."""
     project = str(tmp_path / "ledger")
 
     def git(*words: str) -> None:
@@ -99,7 +99,7 @@ def test_a_branch_that_a_session_comes_to_is_told_of_once(web_and_consumer: Path
 def test_the_first_prompt_is_told_where_the_work_stands_that_it_may_continue(
     memory: Path, rows_on: int, merged_as: str, shown_on: str, told_as: list[str]
 ) -> None:
-    """Of a branch which the session is not on, with what no row tells that the prompt's words find."""
+    """A first prompt gets the state of an unmerged branch that two of its best results are from, once."""
     said = [Said("e" * 32, NOW, "The pager of `Feed` is left to Kit.")]
     state = State([], said, {}, is_merged=bool(merged_as))
     session_row("s1", branch="export", state=state.as_json(), observation_count=1)
@@ -112,7 +112,7 @@ def test_the_first_prompt_is_told_where_the_work_stands_that_it_may_continue(
 
     def told(prompt: str) -> str:
         block = blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id="me")
-        assert block.branch is None  # where it stands is told when the session comes to it
+        assert block.branch is None  # the branch's own state is shown when the session switches to it
         return block.text
 
     asks = "Which columns has the ledger as CSV?"
@@ -128,7 +128,7 @@ def test_the_first_prompt_is_told_where_the_work_stands_that_it_may_continue(
 
 
 def test_what_the_file_says_is_not_told(memory: Path) -> None:
-    """Its imports stand in it; what a title has said of a change is not said again."""
+    """A file's block repeats neither its imports nor what a change's title already says."""
     session_row("s1")
     observe("1" * 32, "Edit", "Imports os.", title="Import os in a.py", files_touched=["a.py"])
     observe(
@@ -143,7 +143,7 @@ def test_what_the_file_says_is_not_told(memory: Path) -> None:
 
 
 def test_most_tool_calls_add_nothing(web_alone: Path) -> None:
-    """Unknown files, files elsewhere, other tools and sub-agents get not a byte; a known file has a block."""
+    """Unknown or outside files, other tools and sub-agents get no bytes; a known file gets a block."""
     remember()
     without: list[dict[str, Any]] = [
         {"tool_name": "Read", "tool_input": {"file_path": "/p/other.py"}},
@@ -159,7 +159,7 @@ def test_most_tool_calls_add_nothing(web_alone: Path) -> None:
 
 
 def test_the_user_can_switch_it_off(web_alone: Path) -> None:
-    """Recall and files have a bound each in config.toml, read anew for each."""
+    """A bound of 0 in config.toml switches recall or file blocks off, without a restart."""
     remember()
     with (web_alone / "config.toml").open("a") as config_file:
         config_file.write("[context]\nrecall_tokens_per_session = 0\nfile_tokens_per_session = 0\n")
@@ -169,7 +169,7 @@ def test_the_user_can_switch_it_off(web_alone: Path) -> None:
 
 
 def test_a_late_answer_is_none_and_counts_as_none(web_alone: Path) -> None:
-    """The web process does not work for a hook that has given up, and does not take its lines for shown."""
+    """The web process does no work for a hook past its deadline and does not count the lines as shown."""
     remember()
     asked = {"project_path": "/p", "session_id": "me", "hook": "SessionStart"}
 
@@ -181,7 +181,7 @@ def test_a_late_answer_is_none_and_counts_as_none(web_alone: Path) -> None:
 
 
 def test_what_was_sent_too_late_counts_as_not_shown(memory: Path) -> None:
-    """A hook that gave up while its answer was on the way asks again, and is told."""
+    """A block sent after its hook gave up counts as not shown, so the hook's next question gets it."""
     remember()
     asked = {"hook": "PostToolUse", "project_path": "/p", "session_id": "me", "file": "/p/money.py"}
 
@@ -203,7 +203,7 @@ def test_what_was_sent_too_late_counts_as_not_shown(memory: Path) -> None:
 
 
 def test_an_answer_that_came_too_late_comes_with_the_next_prompt(web_and_consumer: Path) -> None:
-    """Once, though that prompt asks nothing, and without what the session was shown meanwhile; it counts."""
+    """A late recall answer comes once, with the next prompt, without lines shown since; it counts as late."""
     remember()
     asked = {"project_path": "/p", "hook": "UserPromptSubmit", "q": PROMPT, "deadline": "1.0"}
     for session_id in ("me", "other"):
@@ -223,7 +223,7 @@ def test_an_answer_that_came_too_late_comes_with_the_next_prompt(web_and_consume
 
 
 def test_an_answer_is_read_without_the_end_of_its_connection() -> None:
-    """What has come whole is no late answer because its sender has not hung up."""
+    """An answer is complete once all its bytes have arrived, even if the connection stays open."""
     ours, theirs = client.socket_pair()
     fields = {"event_name": "UserPromptSubmit", "session_id": "me"}
     asked = client.block("/api/recall", fields, "/p", timeout_s=60, connection=ours)
@@ -235,14 +235,14 @@ def test_an_answer_is_read_without_the_end_of_its_connection() -> None:
 
 
 def test_a_loaded_machine_is_given_more_time() -> None:
-    """As much more as processes wait for each core, within bounds."""
+    """On a loaded machine hooks wait longer, in proportion to processes per core, within bounds."""
     cores = os.cpu_count() or 1
 
     assert [client.patient(0.5, load=load * cores) for load in (0, 1, 2, 50)] == [0.5, 0.5, 1.0, 1.5]
 
 
 def test_a_start_that_nobody_knows_is_a_startup(web_alone: Path) -> None:
-    """A field that a client comes to fill in another way costs no block."""
+    """A session start with unknown or malformed fields still gets its block."""
     remember()
     starts: list[dict[str, Any]] = [
         {"source": "new"}, {"source": ["x"]}, {"source": "startup", "seconds_since_last_response": -1}
@@ -253,7 +253,7 @@ def test_a_start_that_nobody_knows_is_a_startup(web_alone: Path) -> None:
 
 
 def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
-    """A file gets nothing, a start and a prompt what a helper finds; what is no socket is no trouble."""
+    """Without a web process a file gets no block, while start and prompt get theirs from a helper process."""
     remember()
     (memory / "worker.sock").write_text("")
 
@@ -264,7 +264,7 @@ def test_without_the_web_process_hooks_wait_for_nothing(memory: Path) -> None:
 
 
 def test_a_hanging_web_process_costs_its_time_only(memory: Path) -> None:
-    """Somebody listens and never answers: the start falls back, prompts and files go without."""
+    """A web process that never answers costs a bounded wait: the start falls back, a prompt goes without."""
     remember()
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(str(memory / "worker.sock"))
@@ -276,16 +276,16 @@ def test_a_hanging_web_process_costs_its_time_only(memory: Path) -> None:
 @pytest.mark.parametrize(
     ("of", "block", "at", "is_told"),
     [
-        # What recall may spend in one session is used up one day; then it is silent.
+        # Recall's budget for a session is used up; then recall is silent.
         ("s1", {"via": "recall", "ids": [], "tokens": 5_950}, NOW, [True, False]),
-        # What the session did is in its context, unless it was compacted since.
+        # The session's own work is in its context, until compaction removes it.
         ("me", {"via": "compact", "ids": []}, "2027-01-01T00:00:00Z", [False, True]),
     ],
 )
 def test_recall_goes_by_what_the_session_was_shown(
     memory: Path, of: str, block: dict[str, Any], at: str, is_told: list[bool]
 ) -> None:
-    """By how much of it, and by what is in its context anyway."""
+    """Recall stops at its budget per session, and repeats nothing that is still in the context."""
     session_row(of, summary="x")
     observe(EDIT, "Stop", "The largest remainder gets the cent, because amounts must add up.", session_id=of)
 
@@ -302,7 +302,7 @@ def test_recall_goes_by_what_the_session_was_shown(
 
 
 def test_files_have_a_bound_for_the_session(memory: Path) -> None:
-    """A session that reads hundreds of files is told of the first twenty or so."""
+    """File blocks end at their token bound per session, after about twenty files."""
     remember()
 
     assert "largest remainder" in blocks.for_file("/p", "money.py", session_id="me").text
@@ -311,7 +311,7 @@ def test_files_have_a_bound_for_the_session(memory: Path) -> None:
 
 
 def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:
-    """`event_log` has it; noting the same block twice notes it once."""
+    """A new process reads from `event_log` what a session was shown; a block recorded twice counts once."""
     block = {"via": "recall", "ids": ["a", "b"], "also": ["c"], "files": ["x.py"], "tokens": 70}
     context_rows.note_shown("me", block, at=NOW)
     context_rows.note_shown("me", block, at=NOW)
@@ -321,7 +321,7 @@ def test_a_process_that_starts_anew_knows_what_was_shown(memory: Path) -> None:
 
 
 def test_tools_side_by_side_are_not_told_the_same(web_and_consumer: Path) -> None:
-    """Of hooks that ask at the same moment one gets the line, whichever file it read."""
+    """Of hooks that ask at the same moment only one gets a line, whichever file it read."""
     session_row("s1")
     observe(EDIT, "Edit", "Change split, because the cents must add up", files_touched=["a.py", "b.py"])
 
@@ -351,7 +351,7 @@ TEXTS = st.text(max_size=300) | st.sampled_from([
 def test_whatever_was_captured_small_blocks_keep_their_bounds(
     memory: Path, rows: list[tuple[str, str, str]], prompt: str
 ) -> None:
-    """Tokens, fence, lines and project hold for recall and for files; the same state gives the same block."""
+    """Recall and file blocks keep tokens, fence, format and project for any text, and are deterministic."""
     for table in (models.Observation, models.FunctionChange, models.Session):
         table.delete().execute()
     session_row("/p")

@@ -1,4 +1,4 @@
-"""The broker: a message is there until its task has returned, whatever dies in between."""
+"""Test the broker: a message stays until its task has returned, whatever dies in between."""
 
 import datetime as dt
 import json
@@ -16,7 +16,7 @@ from claude_mem_lite.tasks.broker import MAX_CRASHES, ClaimHuey, ClaimStorage
 
 @pytest.fixture
 def huey(home: Path) -> Iterator[ClaimHuey]:
-    """Return an instance of its own on the test's queue.db, with two tasks."""
+    """Return a Huey instance with two tasks on the test's queue.db."""
     instance = ClaimHuey()
     instance.storage.open_doorbell()
     ran: list[Any] = []
@@ -37,18 +37,18 @@ def huey(home: Path) -> Iterator[ClaimHuey]:
 
 
 def tasks(huey: ClaimHuey) -> list[tuple[Any, ...]]:
-    """Return the task table without its data."""
+    """Return the task table without its data column."""
     return list(huey.storage.sql("SELECT queue, claimed, crashes FROM task ORDER BY id", results=True))
 
 
 def test_the_hook_writes_the_message_that_huey_would_write(
     memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message of the inbox and that of Huey's own enqueue are the same task, field by field."""
+    """The inbox writes the same message, field by field, as Huey's own enqueue."""
     from claude_mem_lite.tasks import consumer
 
     huey = consumer.huey
-    # Whatever test has loaded the tasks first has opened the queue of its own memory.
+    # The first test that loaded the tasks opened the queue of its own memory.
     monkeypatch.setattr(huey, "storage", ClaimStorage(inbox.QUEUE_NAME))
     event_id = inbox.append(json.dumps(tool_event("WebFetch")), "/p")
     from_hook = huey.dequeue()
@@ -67,7 +67,7 @@ def test_the_hook_writes_the_message_that_huey_would_write(
 
 @pytest.mark.parametrize("name", [inbox.COMPRESS, inbox.SUMMARIZE, inbox.SHOWN, inbox.EMBED])
 def test_what_others_ask_for_by_name_is_a_task(memory: Path, name: str) -> None:
-    """The names that the inbox knows are those of tasks of the consumer."""
+    """The task names that the inbox knows exist in the consumer."""
     from claude_mem_lite.tasks import consumer
 
     task = consumer.huey.deserialize_task(json.dumps({"id": "1", "name": name}).encode())
@@ -76,7 +76,7 @@ def test_what_others_ask_for_by_name_is_a_task(memory: Path, name: str) -> None:
 
 
 def test_a_claimed_message_stays_until_it_is_acknowledged(huey: ClaimHuey) -> None:
-    """Dequeuing leaves the row claimed; executing the task deletes it."""
+    """A dequeued row stays, claimed, until its task was executed."""
     huey.note("a")
 
     task = huey.dequeue()
@@ -87,7 +87,7 @@ def test_a_claimed_message_stays_until_it_is_acknowledged(huey: ClaimHuey) -> No
 
 
 def test_the_most_urgent_message_comes_first(huey: ClaimHuey) -> None:
-    """Higher priority first, then the order of arrival."""
+    """Messages come by priority, then in order of arrival."""
     for priority, value in ((10, "low"), (30, "high"), (20, "first"), (20, "second")):
         huey.enqueue(huey.note.s(value, priority=priority))
 
@@ -97,7 +97,7 @@ def test_the_most_urgent_message_comes_first(huey: ClaimHuey) -> None:
 
 
 def test_what_is_new_comes_before_what_waited_before_the_start(huey: ClaimHuey) -> None:
-    """Of the backlog each event comes after all new ones, in the order in which it happened; tasks do not."""
+    """New events come before the backlog, which keeps its order; other tasks stay where they were."""
     ids = [inbox.append(json.dumps(tool_event(name)), "/p") for name in ("Read", "Edit", "WebFetch", "Edit")]
     huey.note("a task")
     backlog.fall_behind()
@@ -111,7 +111,7 @@ def test_what_is_new_comes_before_what_waited_before_the_start(huey: ClaimHuey) 
 
 
 def test_a_poisoned_message_is_set_aside_without_its_neighbour(huey: ClaimHuey) -> None:
-    """After five crashes the message that was always there is dead, the one that was there once is not."""
+    """After five crashes the message present at each is dead; one that was present once stays queued."""
     huey.note("poison")
     huey.note("neighbour")
     huey.dequeue()
@@ -132,7 +132,7 @@ def test_a_poisoned_message_is_set_aside_without_its_neighbour(huey: ClaimHuey) 
     "data", [b'{"id":"1","name":"gone.task"}', b"not json", b"[]", b'{"id":"1","name":"note","colour":"red"}']
 )
 def test_an_unknown_message_is_kept_aside(huey: ClaimHuey, data: bytes) -> None:
-    """A message no task answers to is neither run nor dropped, and the next one is served."""
+    """A message that no task can run is set aside, neither run nor dropped, and the next one is served."""
     huey.storage.enqueue(data, 30)
     huey.note("a")
 
@@ -143,7 +143,7 @@ def test_an_unknown_message_is_kept_aside(huey: ClaimHuey, data: bytes) -> None:
 
 
 def test_a_failed_task_is_due_again_after_its_delay(huey: ClaimHuey) -> None:
-    """A retry waits 5 s, then 10 s, and is not seen before; after the last one nothing is left."""
+    """A retry waits 5 s, then 10 s, and is not served before; after the last one nothing is left."""
     huey.fail()
     delays = []
     for _ in range(2):
@@ -160,14 +160,14 @@ def test_a_failed_task_is_due_again_after_its_delay(huey: ClaimHuey) -> None:
 
 
 def _now_due(huey: ClaimHuey) -> bytes:
-    """Return the one waiting message with its time moved to the past."""
+    """Return the data of the one waiting message, with its time moved to the past."""
     fields = json.loads(huey.storage.sql("SELECT data FROM task", results=True)[0][0])
     fields["eta"] = dt.datetime(2026, 1, 1).isoformat()  # noqa: DTZ001  (Huey's times are naive UTC)
     return json.dumps(fields).encode()
 
 
 def test_a_ring_wakes_a_waiting_worker(huey: ClaimHuey) -> None:
-    """A worker that waits takes a message that a hook appends meanwhile."""
+    """A waiting worker takes a message that arrives meanwhile."""
     import threading
 
     timer = threading.Timer(0.2, lambda: huey.note("a"))
@@ -182,7 +182,7 @@ def test_a_ring_wakes_a_waiting_worker(huey: ClaimHuey) -> None:
 def test_a_message_that_could_not_be_finished_is_free_again(
     huey: ClaimHuey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the disk is full at the end of a task, its message comes back later, without a restart."""
+    """When the disk is full at a task's end, its message returns later, without a restart."""
     huey.note("a")
     task = huey.dequeue()
 
@@ -202,7 +202,7 @@ def test_a_message_that_could_not_be_finished_is_free_again(
 
 
 def test_messages_claimed_together_are_acknowledged_together(huey: ClaimHuey) -> None:
-    """They are of one task and priority, and what is given back is run again, by itself."""
+    """Messages claimed together have one task and priority; one given back is later run alone."""
     for value in ("a", "b", "c"):
         huey.note(value)
     own = huey.dequeue()
@@ -219,7 +219,7 @@ def test_messages_claimed_together_are_acknowledged_together(huey: ClaimHuey) ->
 
 
 def test_what_a_dead_consumer_had_in_hand_is_run_by_itself(huey: ClaimHuey) -> None:
-    """So that a message that kills consumers is found among those that were claimed with it."""
+    """Messages that a dead consumer had claimed run one at a time, so that the one that kills it is found."""
     for value in ("a", "b", "c"):
         huey.note(value)
     huey.storage.dequeue()

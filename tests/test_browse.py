@@ -1,4 +1,4 @@
-"""The terminal view: what it lists and tells, search, edit, forget; captured text is only text."""
+"""Test the terminal view: lists, stories, search, edit and forget; captured text is never interpreted."""
 
 import asyncio
 import sys
@@ -33,7 +33,7 @@ def walk(steps: Callable[[Browser, Any], Awaitable[None]], *, size: tuple[int, i
 
 
 async def settled(browser: Browser, pilot: Any) -> None:
-    """Wait until lists and stories are there."""
+    """Wait until lists and stories are loaded."""
     for _ in range(4):
         waited = [each for each in browser.workers if each.group in {"rows", "story"}]
         if waited:
@@ -42,13 +42,13 @@ async def settled(browser: Browser, pilot: Any) -> None:
 
 
 async def press(browser: Browser, pilot: Any, *keys: str) -> None:
-    """Press keys, and wait for what they ask for."""
+    """Press keys and wait for their effect."""
     await pilot.press(*keys)
     await settled(browser, pilot)
 
 
 async def until(pilot: Any, holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     for _ in range(500):
         if holds():
             return
@@ -63,20 +63,20 @@ def listed(browser: Browser) -> list[str]:
 
 
 def story(browser: Browser) -> str:
-    """Return what is told of the highlighted row."""
+    """Return the story of the highlighted row."""
     return str(browser.query_one("#lines", Static).render())
 
 
 @pytest.fixture
 def pond(home: Path) -> None:
-    """Fill a memory with two sessions, seven observations and a learning, beside another project's."""
+    """Fill a memory with two sessions, seven observations, a learning, and another project's session."""
     fill(2, 6)
     curate.add("Ponds are dug in autumn.", category="convention", project_dir=PROJECT)
     session_row("other", project_dir="/elsewhere", summary="Built a dam.")
 
 
 def test_each_tab_lists_its_rows_and_tells_their_story(pond: None) -> None:
-    """The keys 1 to 5 open the tabs; beside the list stands where the highlighted row came from."""
+    """The keys 1 to 5 open the tabs; beside each list is the highlighted row's origin."""
     seen: dict[str, tuple[list[str], str]] = {}
 
     async def steps(browser: Browser, pilot: Any) -> None:
@@ -97,7 +97,7 @@ def test_each_tab_lists_its_rows_and_tells_their_story(pond: None) -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_typing_searches(pond: None, width: int) -> None:
-    """What is typed narrows the list while it is typed, and its end brings all back."""
+    """Typing narrows the list at each key."""
     seen = []
 
     async def steps(browser: Browser, pilot: Any) -> None:
@@ -115,7 +115,7 @@ def test_typing_searches(pond: None, width: int) -> None:
 
 
 def test_a_project_is_opened_and_all_are_shown(pond: None) -> None:
-    """Enter on a project shows its rows; `a` shows those of all projects."""
+    """Enter on a project shows its rows; `a` shows the rows of all projects."""
     seen = []
 
     async def steps(browser: Browser, pilot: Any) -> None:
@@ -133,7 +133,7 @@ def test_a_project_is_opened_and_all_are_shown(pond: None) -> None:
 
 
 def test_a_learning_is_edited(pond: None) -> None:
-    """`e` changes its words in the memory; on what is no learning it says why not."""
+    """`e` changes a learning's text in the memory; on other rows it says why it cannot."""
     said: list[str] = []
 
     async def steps(browser: Browser, pilot: Any) -> None:
@@ -155,7 +155,7 @@ def test_a_learning_is_edited(pond: None) -> None:
 
 
 def test_a_row_is_forgotten_after_a_yes_alone(pond: None) -> None:
-    """Nothing goes at `n`, at escape or at enter; at `y` the row is gone from the memory."""
+    """`n`, escape and enter delete nothing; only `y` deletes the row from the memory."""
 
     async def steps(browser: Browser, pilot: Any) -> None:
         await press(browser, pilot, "2")
@@ -179,7 +179,7 @@ def test_a_row_is_forgotten_after_a_yes_alone(pond: None) -> None:
 
 
 def test_captured_text_is_only_text(memory: Path) -> None:
-    """Markup, links and escape sequences in what was captured are shown, or dropped, never followed."""
+    """Markup, links and escape sequences in captured text are shown or dropped, never followed."""
     session_row(project_dir=PROJECT, summary=HOSTILE)
     queries.save_observation(observation_row("a" * 32, project_dir=PROJECT, title=HOSTILE, summary=HOSTILE))
     curate.add(HOSTILE, category="gotcha", project_dir=PROJECT)
@@ -204,7 +204,7 @@ def test_captured_text_is_only_text(memory: Path) -> None:
 
 
 def test_browse_without_a_terminal_or_textual_says_so(pond: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a pipe, and where the extra is missing, there is one line that says what to do."""
+    """In a pipe, or without the extra, `browse` prints one line that says what to do."""
     piped = command("browse")
     monkeypatch.delitem(sys.modules, "claude_mem_lite.cli.browser")
     monkeypatch.setitem(sys.modules, "textual", None)

@@ -1,4 +1,4 @@
-"""Calls beyond Python, from a scan to the command line; Claude is asked of those that the map cannot tell."""
+"""Test calls beyond Python, from scan to storage, and Claude's answers to those that stay unresolved."""
 
 import re
 import time
@@ -32,7 +32,7 @@ MONEY = "export function split(sum: number) {\n  return sum\n}\n"
 
 @pytest.fixture
 def shop(home: Path, tmp_path: Path) -> Path:
-    """Return the folder of a TypeScript project in a repository, mapped, with its calls."""
+    """Return the folder of a mapped TypeScript project in a repository, with its calls."""
     folder = (tmp_path / "shop").resolve()
     (folder / "src").mkdir(parents=True)
     git(folder, "init", "-q")
@@ -45,13 +45,13 @@ def shop(home: Path, tmp_path: Path) -> Path:
 
 
 def stored(folder: Path) -> dict[tuple[str, str], tuple[str, int, float]]:
-    """Return the calls that are stored, by caller and callee: their level, line and confidence."""
+    """Return level, line and confidence of the stored calls, by caller and callee."""
     edges = call_edges.edges(str(folder))
     return {(it.caller_function, it.callee_function): (it.level, it.line, it.confidence) for it in edges}
 
 
 def test_an_edit_that_changes_a_call_is_followed(shop: Path) -> None:
-    """The next refresh has the new call and not the old one; an unchanged file is not parsed again."""
+    """After an edit a refresh has the new call and not the old one; another refresh changes nothing."""
     happen(shop, edited(shop, "src/cli.ts", "this.check(sum)", "this.refuse(sum)"))
     happen(shop, edited(shop, "src/cli.ts", "check(sum: number) {}", "refuse(sum: number) {}"))
 
@@ -63,7 +63,7 @@ def test_an_edit_that_changes_a_call_is_followed(shop: Path) -> None:
 
 
 def test_an_edit_of_the_callee_moves_the_call(shop: Path) -> None:
-    """A function that another file now exports under the name is called instead."""
+    """A call follows its callee to the file that exports the name after an edit."""
     (shop / "src" / "sums.ts").write_text(MONEY)
     file_index.scan(str(shop))
     happen(shop, edited(shop, "src/money.ts", MONEY, 'export { split } from "./sums"\n'))
@@ -75,7 +75,7 @@ def test_an_edit_of_the_callee_moves_the_call(shop: Path) -> None:
 
 
 def test_an_unchanged_file_is_not_parsed_again(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its facts are stored beside its digest: a second scan and the resolution read no source."""
+    """A file's facts are stored with its digest, so that a second scan and the resolution parse no source."""
     before = stored(shop)
     monkeypatch.setattr(tree.TreeLanguage, "parse", None)
 
@@ -88,7 +88,7 @@ def test_an_unchanged_file_is_not_parsed_again(shop: Path, monkeypatch: pytest.M
 
 
 def test_an_error_of_javascript_confirms_its_calls(shop: Path) -> None:
-    """Frames that stand in a row, the innermost first; others tell of nothing."""
+    """Consecutive frames of a JavaScript stack trace confirm a call; other frames confirm nothing."""
     pairs = ("Till.pay", "split"), ("Till.pay", "Till.check"), ("main", "Till.pay")
     before = [stored(shop)[pair][2] for pair in pairs]
     detail = f"""Error: no
@@ -109,17 +109,17 @@ Error: other
     after = [stored(shop)[pair][2] for pair in pairs]
     times = {edge.callee_function: edge.times_confirmed for edge in call_edges.edges(str(shop))}
     assert (times["split"], times["Till.pay"], times["Till.check"]) == (1, 1, 0)
-    assert after == before  # as sure as they can be by observation
+    assert after == before  # the confidence is the highest that observation gives
 
 
 def test_a_call_of_an_unknown_name_is_kept_as_unresolved(shop: Path) -> None:
-    """So that nobody takes silence for the absence of callers."""
+    """A call of an unknown name is stored as unresolved, so that silence is not taken for no callers."""
     assert stored(shop)["Till.pay", "audit.record"] == ("unresolved", 8, 0.5)
     assert code.counts(str(shop))["unresolved"] == 1
 
 
 def test_a_unique_method_is_a_guess() -> None:
-    """A method whose receiver is unknown is found by its name alone, at low confidence, or not at all."""
+    """A method of an unknown receiver is found by its unique name, at low confidence, or left unresolved."""
     project = Project("/nowhere")
     source = "class A { settle() {} }\nfunction f(x: any) { x.settle(); x.other() }"
     project.update(scan_source("a.ts", source))
@@ -134,7 +134,7 @@ def test_a_unique_method_is_a_guess() -> None:
 
 
 def test_languages_do_not_see_each_other() -> None:
-    """A Python module of the same name is nobody's import."""
+    """A Python module is not the target of a TypeScript import of the same name."""
     project = Project("/nowhere")
     project.update(scan_source("b.py", "def a(): pass\n"))
     project.update(scan_source("a.ts", 'import { a } from "./b"\na()\n'))
@@ -143,7 +143,7 @@ def test_languages_do_not_see_each_other() -> None:
 
 
 def test_facts_come_back_as_they_were_packed() -> None:
-    """What is stored of a file is what was read; damaged bytes are none."""
+    """Facts read back equal those packed; damaged bytes give None."""
     read = scan_source("a.ts", CLI).facts
     assert read is not None
 
@@ -156,7 +156,7 @@ def test_facts_come_back_as_they_were_packed() -> None:
 
 
 def test_facts_hold_no_text_of_the_source() -> None:
-    """Literals, comments, computed names and what stands in templates are left where they are."""
+    """Facts keep no literal, comment, computed name or template text of the source."""
     source = """
       // hunter2 in a comment
       const password = "hunter2", other = `hunter2 ${f("hunter2")}`, n = 90210
@@ -199,7 +199,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_source_costs_bounded_time(name: str) -> None:
-    """Whatever a file holds, its facts are read and its calls resolved in seconds, or it is refused."""
+    """Any source is read and its calls resolved, or it is refused, in bounded time."""
     source = HOSTILE[name].replace(";", ";\n").replace("=>", "=>\n").replace("(", "(\n").replace("{", "{\n")
     source = source.replace("<", "<\n").replace("|", "|\n").replace("new ", "new\n").replace("?", "?\n")
     started = time.thread_time()
@@ -212,7 +212,7 @@ def test_a_hostile_source_costs_bounded_time(name: str) -> None:
 
 
 def test_a_module_of_a_project_with_endless_settings() -> None:
-    """Settings that extend themselves, nest without end or hold anything else are read in bounded time."""
+    """Settings that extend themselves, nest deeply or hold wrong types are read in bounded time."""
     texts = {
         "tsconfig.json": '{"extends": "./tsconfig.json", "compilerOptions": {"paths": {"*": 5, "a": [7]}}}',
         "package.json": '{"name": "me", "exports": ' + '{"import": ' * 500 + '"./a.js"' + "}" * 500 + "}",
@@ -230,7 +230,7 @@ def test_a_module_of_a_project_with_endless_settings() -> None:
 
 
 def test_every_language_with_calls_has_a_family() -> None:
-    """What a language says of itself and what is here agree."""
+    """Every language marked as having calls belongs to a call family, and no other does."""
     others = [each for each in languages.LANGUAGES if each.name != "Python"]
 
     of_families = set().union(*(family.languages for family in calls.FAMILIES))
@@ -250,7 +250,7 @@ def finish(store):
 
 @pytest.fixture
 def project(memory: Path, tmp_path: Path) -> str:
-    """Return a project with a call that may be one of two, in a function that a session has changed."""
+    """Return a project with a call of two candidates, in a function that a session changed."""
     folder = tmp_path / "ledger"
     folder.mkdir()
     git(folder, "init", "-q")
@@ -262,32 +262,32 @@ def project(memory: Path, tmp_path: Path) -> str:
 
 
 def step() -> Step:
-    """Take a step when the session has left the function alone."""
+    """Take a step once the function has been unchanged long enough."""
     return unresolved_calls.step(settings.load(), now=time.time() + 2 * unresolved_calls.QUIET_S)
 
 
 def asked_for(project: str) -> list[tuple[str, str, float]]:
-    """Return the calls that Claude was asked for."""
+    """Return the stored calls that Claude named."""
     rows = [row for row in call_edges.edges(project) if row.source == call_edges.BY_CLAUDE]
     return [(row.caller_function, row.callee_function, row.confidence) for row in rows]
 
 
 def book(body: dict[str, Any]) -> dict[str, Any]:
-    """Answer that each call is one of the first candidate, and of one that nobody asked about."""
+    """Answer with the first candidate of each call, plus calls and candidates that nobody asked about."""
     ids = re.findall(r'<call-\w+ id="(\d+)">', body["messages"][0]["content"])
     named = [{"call": each, "candidate": f"{each}.0"} for each in ids]
     return {"calls": [*named, {"call": "99", "candidate": "99.0"}, {"call": ids[0], "candidate": "1.99"}]}
 
 
 def test_nothing_is_asked_unless_it_is_set(fake: FakeMessages, project: str) -> None:
-    """A key alone is no consent to this."""
+    """A key alone is no consent: without the setting Claude is not asked about calls."""
     assert {each.name: each.value for each in settings.given()}["compress.calls"] == "local"
     assert not step().was_taken
     assert fake.requests == []
 
 
 def test_an_answer_is_an_edge_that_says_so(fake: FakeMessages, project: str) -> None:
-    """Of low confidence, in the ledger, once for each body of a function; no secret goes with the source."""
+    """Claude's answer is an edge of low confidence, paid once per function body; secrets are not sent."""
     settings_file.write("compress", {"calls": "claude"})
     fake.answer = book
 
@@ -304,7 +304,7 @@ def test_an_answer_is_an_edge_that_says_so(fake: FakeMessages, project: str) -> 
 
 
 def test_it_goes_with_the_call(fake: FakeMessages, project: str) -> None:
-    """It stays while the code has a call of that name whose callee is unknown."""
+    """Claude's edge stays while the code has an unresolved call of that name, and goes with it."""
     settings_file.write("compress", {"calls": "claude"})
     fake.answer = book
     step()
@@ -321,7 +321,7 @@ def test_it_goes_with_the_call(fake: FakeMessages, project: str) -> None:
 
 @pytest.mark.parametrize("answer", ["no JSON", {"calls": [{"call": "1", "candidate": None}]}])
 def test_no_answer_is_paid_for_twice(fake: FakeMessages, project: str, answer: Any) -> None:
-    """What was useless, or said that it is not sure, is not asked again before the function changes."""
+    """A useless or unsure answer is not asked for again until the function changes."""
     settings_file.write("compress", {"calls": "claude"})
     fake.answer = lambda _body: answer
 

@@ -1,4 +1,4 @@
-"""Claude's words by the user's own client: `claude -p` as a program that plays it, and the real one."""
+"""Test rewriting by the user's own client, `claude -p`: a program that plays it, and a real one."""
 
 import json
 import os
@@ -37,7 +37,7 @@ Plays = Callable[[str], settings.Settings]
 
 @pytest.fixture
 def plays(home: Path, tmp_path: Path) -> Plays:
-    """Return a function that makes a program of Python lines the client, and returns the settings with it."""
+    """Return a function that makes Python lines the client program and returns the settings for it."""
 
     def make(lines: str) -> settings.Settings:
         path = tmp_path / "bin" / "claude"
@@ -51,12 +51,12 @@ def plays(home: Path, tmp_path: Path) -> Plays:
 
 
 def says(**said: Any) -> str:
-    """Return the line with which a program gives an answer."""
+    """Return the line by which a program prints an answer."""
     return f"print({json.dumps(json.dumps(SAID | said))})"
 
 
 def test_an_answer_comes_with_its_tokens(plays: Plays, tmp_path: Path) -> None:
-    """The prompt is on stdin alone, the folder is empty, and hooks of ours know of it."""
+    """The prompt goes by stdin only, in an empty folder and marked as ours; the answer has token counts."""
     note = (
         f"open({str(tmp_path / 'seen')!r}, 'w').write(json.dumps([sys.argv, sys.stdin.read(), os.listdir(), "
     )
@@ -89,7 +89,7 @@ def test_an_answer_comes_with_its_tokens(plays: Plays, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_failure_is_one_of_three(plays: Plays, lines: str, error: type[Exception], said: str) -> None:
-    """What passes, what the user has to mend, and what will never be taken, in one line."""
+    """A failure is an outage, a setup error or a rejection, with its cause in one line."""
     with pytest.raises(error, match=said) as raised:
         client.ask(REQUEST, plays(lines))
 
@@ -99,7 +99,7 @@ def test_a_failure_is_one_of_three(plays: Plays, lines: str, error: type[Excepti
 def test_a_hang_is_ended_with_all_it_started(
     plays: Plays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither the client nor a child of its is left."""
+    """A client that hangs is killed with every process it started."""
     monkeypatch.setattr(client, "TIMEOUT_S", 2.0)
     lines = f"import subprocess; p = subprocess.Popen(['sleep', '600']); open({str(tmp_path / 'pid')!r}, 'w')"
     chosen = plays(f"{lines}.write(str(p.pid)); time.sleep(600)")
@@ -125,12 +125,12 @@ def test_a_hang_is_ended_with_all_it_started(
     ],
 )
 def test_a_limit_ends_when_the_client_says(text: str, seconds: float | None) -> None:
-    """A Unix time, or the next such time of the clock in its zone; an hour where it says neither."""
+    """A limit lasts until the Unix or clock time that the client names, an hour without one."""
     assert client.reset_s(text, now=1_800_000_000.0) == seconds  # 2027-01-15, 8:00 UTC
 
 
 def test_a_session_costs_one_request(memory: Path, plays: Plays) -> None:
-    """With better words for what matters, and what it taught; a limit pauses it, and nothing is lost."""
+    """One request rewrites a session and its important captures; a limit pauses that and loses nothing."""
     plays(says(is_error=True, api_error_status=429, result="limit reached|9999999999"))
     event_id, *others = [capture(number) for number in range(5)]
     told = {"summary": "Amounts are cents.", "key_files": [], "key_decisions": [], "learnings": [LEARNED]}
@@ -152,7 +152,7 @@ def test_a_session_costs_one_request(memory: Path, plays: Plays) -> None:
 
 
 def test_a_share_of_sessions_is_told(memory: Path, plays: Plays) -> None:
-    """And none in which nothing was done: nobody would read more of it than the prompt."""
+    """Only the chosen share of sessions is rewritten, and none that did nothing."""
     plays(says())
     settings_file.write("claude", {"session_share": 0.5})
     told = [settings.load().wants_session(f"session {number}") for number in range(400)]
@@ -170,7 +170,7 @@ def test_a_share_of_sessions_is_told(memory: Path, plays: Plays) -> None:
 
 
 def test_the_days_tokens_are_a_limit(memory: Path, plays: Plays) -> None:
-    """From there on nobody asks until the next day."""
+    """Once the day's tokens are used up, nothing is asked until the next day."""
     plays(says(structured_output={"summary": "x", "key_files": [], "key_decisions": []}))
     settings_file.write("claude", {"daily_tokens": 0})
     capture()
@@ -182,7 +182,7 @@ def test_the_days_tokens_are_a_limit(memory: Path, plays: Plays) -> None:
 
 
 def test_nothing_is_asked_when_it_is_off(home: Path) -> None:
-    """Not even with a key in config.toml."""
+    """With `via = "off"` no credential is used, not even a key in config.toml."""
     settings_file.write("claude", {"via": "off", "api_key": "sk-ant-test-0123456789"})
 
     assert settings.load().credential is None
@@ -191,7 +191,7 @@ def test_nothing_is_asked_when_it_is_off(home: Path) -> None:
 def test_a_hook_of_a_client_that_writes_records_nothing(
     memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Should a client run hooks all the same, its session is none of the user's."""
+    """If Claude's rewriting client runs hooks after all, they record nothing."""
     monkeypatch.setenv(client.WRITER, "1")
 
     run_hook("post_tool_use", tool_event("Bash", tool_input={"command": "ls"}, tool_response={"stdout": ""}))
@@ -202,7 +202,7 @@ def test_a_hook_of_a_client_that_writes_records_nothing(
 def test_consent_finds_the_client_and_says_what_it_costs(
     plays: Plays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The path is kept, for the services have no PATH of the user's; inside a session it is refused."""
+    """Consent stores the client's path, as services lack the user's PATH; inside a session it is refused."""
     plays(says())
     settings_file.write("claude", {"client": "/gone"})
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "work"))
@@ -222,7 +222,7 @@ def test_consent_finds_the_client_and_says_what_it_costs(
 def real(
     request: pytest.FixtureRequest, memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Path, FakeMessages]]:
-    """Have a real client write, logged in by the user's settings, whose hooks leave a mark."""
+    """Have a real client rewrite, logged in by the user's settings, whose hooks would leave a mark."""
     if not request.param:
         pytest.skip("CLAUDE_MEM_TEST_CLIENT names no Claude Code to run")
     user, fake = tmp_path / "user", FakeMessages()
@@ -241,7 +241,7 @@ def real(
 
 
 def shaped(body: Body) -> Body | None:
-    """Give Claude's words by the tool with which the client has the model keep to a schema."""
+    """Answer through the tool by which the client makes the model keep to a schema."""
     for tool in body.get("tools", ()):
         if tool["name"] == "StructuredOutput":
             given = {
@@ -254,7 +254,7 @@ def shaped(body: Body) -> Body | None:
 
 
 def test_a_real_client_writes_and_leaves_nothing(real: tuple[Path, FakeMessages]) -> None:
-    """Observation and summary, one request each, no thinking; no hook fired, no session kept."""
+    """A real client rewrites with one request each, no thinking, no fired hooks and no stored session."""
     user, fake = real
     fake.act = shaped
     event_id = capture()
@@ -273,7 +273,7 @@ def test_a_real_client_writes_and_leaves_nothing(real: tuple[Path, FakeMessages]
 
 
 def test_a_limit_of_a_real_client_pauses_it(real: tuple[Path, FakeMessages]) -> None:
-    """Nothing more is sent before it ends, and the words of the rules stand."""
+    """After a limit nothing more is sent until it ends, and the rules' observation stays."""
     _, fake = real
     fake.faults = [Fault("status", status=429, body={
         "type": "error", "error": {"type": "rate_limit_error", "message": "usage limit reached|9999999999"},
@@ -290,7 +290,7 @@ def test_a_limit_of_a_real_client_pauses_it(real: tuple[Path, FakeMessages]) -> 
 def test_a_hang_of_a_real_client_is_ended(
     real: tuple[Path, FakeMessages], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is gone after the time it has."""
+    """A real client that hangs is gone after its timeout."""
     _, fake = real
     fake.faults = [Fault("hang", seconds=60)]
     monkeypatch.setattr(client, "TIMEOUT_S", 4.0)

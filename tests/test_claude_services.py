@@ -1,4 +1,4 @@
-"""Claude's words through the real services: hooks, consumer and web process against an API on loopback."""
+"""Test Claude's rewriting through real services: hooks, consumer and web process against a loopback API."""
 
 import json
 import os
@@ -30,20 +30,20 @@ Start = Callable[[], "subprocess.Popen[bytes]"]
 
 
 def end_session(event_name: str = "SessionEnd", session_id: str = "s1") -> None:
-    """Run the hook of a session's end, or of its compaction."""
+    """Run the hook of a session's end or compaction."""
     hook = "session_end" if event_name == "SessionEnd" else "pre_compact"
     run_hook(hook, {"session_id": session_id, "hook_event_name": event_name}, project_dir=PROJECT)
 
 
 def by_claude() -> list[str]:
-    """Return the ids of the observations that Claude has written."""
+    """Return the ids of the observations that Claude rewrote."""
     rows = models.Observation.select().where(models.Observation.written_by != "local")
     return [row.id for row in rows]
 
 
 @pytest.mark.parametrize("event_name", ["SessionEnd", "PreCompact"])
 def test_a_session_ends_in_claudes_words(fake: FakeMessages, consumer: Start, event_name: str) -> None:
-    """Hooks to consumer to the API and back: observation, summary and ledger, within seconds."""
+    """At a session's end or compaction Claude rewrites an observation and the summary, in two calls."""
     consumer()
     run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
     end_session(event_name)
@@ -58,7 +58,7 @@ def test_a_session_ends_in_claudes_words(fake: FakeMessages, consumer: Start, ev
 def test_the_sdks_own_log_keeps_nothing_of_what_is_sent(
     fake: FakeMessages, consumer: Start, memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even when the user's shell asks the SDK for every detail."""
+    """Our logs contain nothing that is sent, even when the user's shell turns on the SDK's debug log."""
     monkeypatch.setenv("ANTHROPIC_LOG", "debug")
     consumer()
     run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
@@ -73,7 +73,7 @@ def test_the_sdks_own_log_keeps_nothing_of_what_is_sent(
 
 
 def test_a_hanging_api_holds_up_no_local_words(fake: FakeMessages, consumer: Start) -> None:
-    """While one worker waits for an answer, the other distills what comes in."""
+    """While one worker waits for the API, the other distills new events."""
     fake.faults = [Fault("hang", seconds=120, first=1)]
     consumer()
     run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
@@ -87,7 +87,7 @@ def test_a_hanging_api_holds_up_no_local_words(fake: FakeMessages, consumer: Sta
 
 
 def test_a_consumer_killed_in_a_call_loses_no_words(fake: FakeMessages, consumer: Start) -> None:
-    """The next consumer asks again."""
+    """A consumer killed during a call loses nothing: the next consumer asks again."""
     fake.faults = [Fault("hang", seconds=30, first=1)]
     first = consumer()
     run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
@@ -102,7 +102,7 @@ def test_a_consumer_killed_in_a_call_loses_no_words(fake: FakeMessages, consumer
 
 
 def test_without_a_key_nothing_of_it_is_loaded(memory: Path) -> None:
-    """The tasks of a keyless consumer load neither the SDK nor what it needs."""
+    """The tasks of a consumer without a key load neither the SDK nor its dependencies."""
     run_hook("post_tool_use", tool_event("Edit", **EDIT), project_dir=PROJECT)
     end_session()
     script = """
@@ -124,7 +124,7 @@ print(sorted({"anthropic", "httpx2", "pydantic", "pydantic_core"} & set(sys.modu
 
 
 def post(body: Any) -> tuple[int, dict[str, Any]]:
-    """Return status and JSON of a request for a summary."""
+    """Return status and JSON of a summary request."""
     connection = Connection(Path(config.socket_path()))
     connection.request("POST", "/api/summarize", body if isinstance(body, str) else json.dumps(body))
     response = connection.getresponse()
@@ -134,7 +134,7 @@ def post(body: Any) -> tuple[int, dict[str, Any]]:
 
 
 def test_a_summary_can_be_asked_for(fake: FakeMessages, consumer: Start, web_alone: Path) -> None:
-    """200 with Claude's summary, its files and decisions, once it is there."""
+    """POST /api/summarize answers 200 with Claude's summary, files and decisions once they exist."""
     event_id = capture()
     consumer()
     wait_until(inbox.ring)
@@ -149,7 +149,7 @@ def test_a_summary_can_be_asked_for(fake: FakeMessages, consumer: Start, web_alo
 
 
 def test_a_summary_that_takes_longer_is_said_to(fake: FakeMessages, consumer: Start, web_alone: Path) -> None:
-    """202 with what there is: while the API is down the local summary, without a consumer none yet."""
+    """A summary that takes too long gets 202 with the rules' summary, or none without a consumer."""
     fake.faults = [Fault("status", status=529)]
     capture()
 
@@ -165,7 +165,7 @@ def test_a_summary_that_takes_longer_is_said_to(fake: FakeMessages, consumer: St
 
 
 def test_a_wrong_request_for_a_summary_is_said(web_alone: Path) -> None:
-    """Unknown sessions are 404, wrong parameters 422, each with what is wrong."""
+    """An unknown session gets 404 and wrong parameters 422, each with the mistake named."""
     wrong: list[tuple[Any, int, str]] = [
         ({"session_id": "nobody"}, 404, "no session has this id"),
         ({}, 422, "session_id"),
@@ -184,7 +184,7 @@ def test_a_wrong_request_for_a_summary_is_said(web_alone: Path) -> None:
 def test_up_hands_a_key_over_in_the_environment_alone(
     home: Path, fake: FakeMessages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Services that run without one are started anew; it lies in no file, and the web process has it not."""
+    """A new key restarts services that run without one; it is in no file and not in the web process."""
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     try:
         supervise.up()
@@ -212,7 +212,7 @@ def test_up_hands_a_key_over_in_the_environment_alone(
 
 @contextmanager
 def session(monkeypatch: pytest.MonkeyPatch, *, url: str, key: str) -> Iterator[None]:
-    """Have a project whose settings name an API and a key of its own start sessions of Claude Code."""
+    """Play a Claude Code session in a project whose settings name an API and a key of its own."""
     with monkeypatch.context() as environment:
         environment.setenv("CLAUDECODE", "1")
         environment.setenv("ANTHROPIC_BASE_URL", url)
@@ -223,13 +223,13 @@ def session(monkeypatch: pytest.MonkeyPatch, *, url: str, key: str) -> Iterator[
 
 
 def start_by_hook() -> None:
-    """Start a session, whose hook starts the services; return when they run."""
+    """Run a session's start hook, which starts the services, and wait until they run."""
     run_hook("session_start", {"session_id": "s9", "hook_event_name": "SessionStart", "source": "startup"})
     wait_until(supervise._serving)
 
 
 def remember(session_id: str) -> str:
-    """Have a session of another project remembered, of which Claude could write; return who has."""
+    """Record a session of another project that Claude could rewrite, and return who wrote its summary."""
     run_hook("post_tool_use", tool_event("Edit", session_id=session_id, **EDIT), project_dir=PROJECT)
     end_session(session_id=session_id)
     models.open_databases(read_only=True)
@@ -239,7 +239,7 @@ def remember(session_id: str) -> str:
 
 
 def settled(session_id: str) -> models.Session | None:
-    """Return a session of which nothing waits any more."""
+    """Return a session once nothing of it waits, else None."""
     found = models.Session.get_or_none(models.Session.id == session_id)
     waits = found is None or not found.summary or found.upgrade == rewrites.WAITING
     return None if waits or queries.queue_stats()["messages"] else found
@@ -247,7 +247,7 @@ def settled(session_id: str) -> models.Session | None:
 
 @pytest.fixture
 def theirs() -> Iterator[tuple[FakeMessages, str]]:
-    """Serve the API of a project that wants to be sent what others do."""
+    """Serve the API of a project that wants to receive other projects' data."""
     served = FakeMessages()
     served.answer = words_about
     with serving(served) as url:
@@ -256,7 +256,7 @@ def theirs() -> Iterator[tuple[FakeMessages, str]]:
 
 @pytest.fixture
 def hooked(home: Path) -> Iterator[Path]:
-    """Have the hooks start the services, and stop them at the end."""
+    """Let hooks start the services, and stop them after the test."""
     settings_file.write("services", {"autostart": True})
     yield home
     models.close_databases()
@@ -266,7 +266,7 @@ def hooked(home: Path) -> Iterator[Path]:
 def test_services_that_a_session_starts_get_nothing_of_its_environment(
     hooked: Path, theirs: tuple[FakeMessages, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A project's API and key are in every hook's environment: nobody's content goes there."""
+    """Services started by a hook ignore the project's API and key, so no content goes there."""
     served, url = theirs
     with session(monkeypatch, url=url, key="sk-ant-of-the-project"):
         start_by_hook()
@@ -286,7 +286,7 @@ def test_services_that_a_session_starts_get_nothing_of_its_environment(
 def test_a_session_may_hand_over_the_users_key_and_no_other(
     fake: FakeMessages, hooked: Path, theirs: tuple[FakeMessages, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With consent: a project's own key is not used, the one agreed to is, at the user's address."""
+    """With consent a session hands over only the key that the user agreed to, used at the user's address."""
     served, url = theirs
     with session(monkeypatch, url=url, key="sk-ant-of-the-project"):
         start_by_hook()
@@ -306,7 +306,7 @@ def test_a_session_may_hand_over_the_users_key_and_no_other(
 def test_a_key_for_one_run_brings_its_address(
     hooked: Path, theirs: tuple[FakeMessages, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`up --with-key` uses what is set where the user types it; typed in a session it is refused."""
+    """`up --with-key` uses the key and address of the shell it is typed in; in a session it is refused."""
     served, url = theirs
     with session(monkeypatch, url=url, key=KEY):
         refused = cli("up", "--with-key")

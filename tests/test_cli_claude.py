@@ -1,4 +1,4 @@
-"""claude-mem compress and cost, as processes: what they print, what they cost, how they end."""
+"""Test `claude-mem compress` and `cost`: their output, what they spend, their exit codes."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from claude_mem_lite.storage import models, queries, rewrites
 
 
 def test_compress_says_what_it_would_cost_and_asks_nobody(fake: FakeMessages) -> None:
-    """Without --pending, or with --dry-run, the estimate is all there is."""
+    """Without --pending, or with --dry-run, compress prints an estimate and sends no request."""
     captures(3)
 
     plain, dry = wide("compress"), wide("compress", "--pending", "--dry-run", "--json")
@@ -30,7 +30,7 @@ def test_compress_says_what_it_would_cost_and_asks_nobody(fake: FakeMessages) ->
 
 
 def test_compress_pending_upgrades_everything_by_hand(fake: FakeMessages) -> None:
-    """What came without a key and without services is distilled, told by Claude, and summed up."""
+    """`compress --pending` needs no services: it distills waiting events and Claude rewrites everything."""
     ids = captures(12)
     summarize_session("s1")
     built = tool_event("Bash", tool_input={"command": "make"}, tool_response={"stdout": "built\n"})
@@ -47,7 +47,7 @@ def test_compress_pending_upgrades_everything_by_hand(fake: FakeMessages) -> Non
 
 
 def test_compress_takes_only_so_many(fake: FakeMessages) -> None:
-    """With --limit the oldest captures go, and no summary."""
+    """With --limit the oldest captures are rewritten, and no summary."""
     ids = captures(4)
     summarize_session("s1")
 
@@ -60,7 +60,7 @@ def test_compress_takes_only_so_many(fake: FakeMessages) -> None:
 def test_compress_without_a_key_says_how_to_get_one(
     fake: FakeMessages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line on stderr, exit 1."""
+    """Without a key compress prints the cause on stderr, without a traceback, and exits 1."""
     capture()
     monkeypatch.delenv("ANTHROPIC_API_KEY")
 
@@ -72,7 +72,7 @@ def test_compress_without_a_key_says_how_to_get_one(
 
 
 def test_compress_stops_at_a_wrong_key_and_says_why(fake: FakeMessages) -> None:
-    """Nothing is marked as failed, and the key is not in what is printed."""
+    """A wrong key stops compress, marks nothing as failed and is not printed."""
     event_id = capture()
     fake.faults = [Fault("status", status=401)]
 
@@ -86,7 +86,7 @@ def test_compress_stops_at_a_wrong_key_and_says_why(fake: FakeMessages) -> None:
 
 
 def test_compress_waits_for_a_short_outage(fake: FakeMessages) -> None:
-    """A 429 is waited for as long as the API says, with a word about it."""
+    """Compress waits as long as a 429 asks, and says so."""
     event_id = capture()
     fake.faults = [Fault("status", status=429, retry_after=0.2, first=1)]
 
@@ -98,7 +98,7 @@ def test_compress_waits_for_a_short_outage(fake: FakeMessages) -> None:
 
 
 def test_compress_asks_again_about_what_was_turned_down(fake: FakeMessages) -> None:
-    """Only with --errors."""
+    """Only --errors asks again about captures that Claude refused."""
     event_id = capture()
     fake.faults = [Fault("refusal")]
     play()
@@ -114,7 +114,7 @@ def test_compress_asks_again_about_what_was_turned_down(fake: FakeMessages) -> N
 
 
 def test_compress_sends_a_batch_and_takes_it_in(fake: FakeMessages) -> None:
-    """The first run sends, the second collects."""
+    """`--batch` sends a Message Batch, and the next run stores its results."""
     event_id = capture()
 
     sent = wide("compress", "--pending", "--batch")
@@ -127,7 +127,7 @@ def test_compress_sends_a_batch_and_takes_it_in(fake: FakeMessages) -> None:
 
 
 def test_cost_shows_the_ledger_by_day_and_by_session(fake: FakeMessages) -> None:
-    """Calls, captures, tokens and dollars; the sum is that of the rows."""
+    """`cost` lists calls, captures, tokens and dollars by day or session, and its sum is that of the rows."""
     capture(1)
     capture(2, session_id="s2")
     play()
@@ -144,12 +144,12 @@ def test_cost_shows_the_ledger_by_day_and_by_session(fake: FakeMessages) -> None
 
 
 def test_cost_of_nothing_is_said(home: Path) -> None:
-    """A new user gets an answer, not an error."""
+    """Without any call `cost` prints an answer, not an error."""
     assert wide("cost").stdout == "No call in the last 30 days.\n"
 
 
 def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
-    """Who writes, what waits, what it cost; a used up budget and a wrong key with what to do."""
+    """`status` reports Claude's key, what waits, and a used up budget with what to do."""
     settings_file.write("claude", {"daily_budget_usd": 0.000001})
     capture()
     play()
@@ -165,7 +165,7 @@ def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
 
 
 def test_a_key_in_the_settings_must_be_the_users_alone(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A config.toml that others may read is not used for a key, and status says so."""
+    """A key in a config.toml that others may read is not used, and status says so."""
     path = Path(config.config_path())
     path.write_text(f'[claude]\napi_key = "{KEY}"\n')
     path.chmod(0o644)
@@ -179,7 +179,7 @@ def test_a_key_in_the_settings_must_be_the_users_alone(memory: Path, monkeypatch
 
 
 def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> None:
-    """When the API wants an hour, the run ends and says so; a second one does not even ask."""
+    """When the API asks for an hour, compress ends and says so; a second run sends nothing."""
     capture()
     fake.faults = [Fault("status", status=429, retry_after=3_600)]
 
@@ -191,7 +191,7 @@ def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> Non
 
 
 def test_compress_errors_asks_only_about_what_was_turned_down(fake: FakeMessages) -> None:
-    """What nobody has asked for does not begin to wait for the services."""
+    """Reconsidering rejected captures does not make others wait for the services."""
     ids = captures(3)
     rewrites.reject(row_of(ids[1]), note="no")
     models.Observation.update(upgrade="").where(models.Observation.id.in_([ids[0], ids[2]])).execute()
@@ -201,7 +201,7 @@ def test_compress_errors_asks_only_about_what_was_turned_down(fake: FakeMessages
 
 
 def test_a_batch_that_cannot_be_sent_is_said(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit 1, with the reason; the captures wait."""
+    """A batch that cannot be sent exits 1 with the reason, and its captures wait."""
     event_id = capture()
     settings_file.write("claude", {"base_url": "http://127.0.0.1:9"})
 

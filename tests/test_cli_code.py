@@ -1,4 +1,4 @@
-"""map, history, callers, callees and mermaid as processes, and what the web process says of the code."""
+"""Test the commands map, history, callers, callees and mermaid, and the web process's answers about code."""
 
 import json
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ CASES = cases.load("cli_code")
 
 
 def run(folder: Path, *arguments: str) -> Done:
-    """Run a command in a folder, as a user does."""
+    """Run a command in a folder as a user does."""
     return command(*arguments, columns=60, cwd=folder)
 
 
 @pytest.fixture
 def project(home: Path, tmp_path: Path) -> Path:
-    """Return the folder of a project in a repository; nothing is remembered of it."""
+    """Return the folder of a project in a repository, with no memory of it."""
     folder = (tmp_path / "shop").resolve()
     folder.mkdir()
     git(folder, "init", "-q")
@@ -44,7 +44,7 @@ def worked_on(project: Path, memory: Path) -> Path:
 
 
 def test_map_scans_a_project_and_says_what_changed(project: Path, home: Path) -> None:
-    """From any folder of it; what cannot be parsed is named on stderr; the second time nothing is read."""
+    """`map` works in any folder of a project, names unparsable files, and rereads no unchanged file."""
     (project / "deep").mkdir()
     first = run(project / "deep", "map")
     again = json.loads(run(project, "map", "--json").stdout)
@@ -61,7 +61,7 @@ def test_map_scans_a_project_and_says_what_changed(project: Path, home: Path) ->
 
 
 def test_map_edges_touches_no_memory(project: Path, home: Path) -> None:
-    """It prints who calls whom by dotted names, and leaves nothing behind."""
+    """`map --edges` prints callers and callees by dotted names, and writes nothing."""
     content = "class K:\n    def __init__(self): pass\nclass D: pass\ndef make(): return K(), D()\n"
     (project / "c.py").write_text(content)
     before = sorted(home.rglob("*"))
@@ -76,7 +76,7 @@ def test_map_edges_touches_no_memory(project: Path, home: Path) -> None:
 
 
 def test_map_of_nothing(project: Path, tmp_path: Path) -> None:
-    """A folder without Python is no error, one that is not there is."""
+    """A folder without sources is no error; a missing folder and / are."""
     empty = tmp_path / "empty"
     empty.mkdir()
 
@@ -90,7 +90,7 @@ def test_map_of_nothing(project: Path, tmp_path: Path) -> None:
 
 
 def test_callers_and_callees_with_confidence_and_source(worked_on: Path) -> None:
-    """A line each, as text and as JSON."""
+    """`callers` and `callees` print one edge a line, with confidence and source, as text and as JSON."""
     text = run(worked_on, "callers", "f")
     as_json = json.loads(run(worked_on, "callees", "C.m", "--json").stdout)
 
@@ -108,7 +108,7 @@ SHOP = CASES["shop"]
 
 
 def test_callers_say_what_else_may_be_meant(project: Path) -> None:
-    """Overriding methods, and the calls of that name whose receiver is unknown, are told and counted."""
+    """`callers` reports overriding methods and unresolved calls of the same name."""
     (project / "shop.py").write_text(SHOP)
     run(project, "map")
 
@@ -126,7 +126,7 @@ def test_callers_say_what_else_may_be_meant(project: Path) -> None:
 
 @pytest.mark.parametrize("command", ["callers", "callees"])
 def test_stale_calls_are_said_to_be_so(worked_on: Path, command: str) -> None:
-    """When a file has changed since they were resolved, on stderr and in JSON."""
+    """When a file changed after its calls were resolved, stderr and JSON say that they are stale."""
     fresh = run(worked_on, command, "f")
     happen(worked_on, edited(worked_on, "a.py", "return f()", "return 2"))
 
@@ -139,7 +139,7 @@ def test_stale_calls_are_said_to_be_so(worked_on: Path, command: str) -> None:
 
 @pytest.mark.parametrize("command", ["history", "callers", "callees"])
 def test_an_inherited_method_is_that_of_the_base_class(project: Path, command: str) -> None:
-    """Asked for by the class that inherits it, it is told with the class that defines it."""
+    """A method asked for by an inheriting class is found in the class that defines it."""
     (project / "shop.py").write_text(SHOP)
     run(project, "map")
 
@@ -151,7 +151,7 @@ def test_an_inherited_method_is_that_of_the_base_class(project: Path, command: s
 
 
 def test_history_tells_sessions_and_observations(worked_on: Path) -> None:
-    """Newest first; of a function that no session changed, that."""
+    """`history` lists the sessions and observations that changed a function, newest first, or "none"."""
     as_json = json.loads(run(worked_on, "history", "f", "--json").stdout)
     text = run(worked_on, "history", "f").stdout
     never = run(worked_on, "history", "g").stdout
@@ -165,7 +165,7 @@ def test_history_tells_sessions_and_observations(worked_on: Path) -> None:
 
 @pytest.mark.parametrize("command", ["history", "callers", "callees"])
 def test_an_unknown_function_is_said_in_a_line(worked_on: Path, command: str) -> None:
-    """With exit code 1; JSON is an empty list."""
+    """An unknown function gives exit code 1 with one line on stderr, or an empty JSON list."""
     text, as_json = run(worked_on, command, "nope"), run(worked_on, command, "nope", "--json")
 
     assert (text.returncode, text.stdout) == (1, "")
@@ -174,7 +174,7 @@ def test_an_unknown_function_is_said_in_a_line(worked_on: Path, command: str) ->
 
 
 def test_mermaid_draws_what_the_last_session_changed(worked_on: Path) -> None:
-    """With its neighbours; a file's calls, all functions, or into a file, when asked."""
+    """`mermaid` draws the last session's changes with neighbours, a file's calls or all, also into a file."""
     changed = run(worked_on, "mermaid").stdout
     of_file = run(worked_on, "mermaid", "b.py").stdout
     everything = run(worked_on, "mermaid", "--all").stdout
@@ -197,7 +197,7 @@ def test_mermaid_draws_what_the_last_session_changed(worked_on: Path) -> None:
     ],
 )
 def test_wrong_arguments_of_mermaid_are_one_line(worked_on: Path, arguments: list[str], says: str) -> None:
-    """With exit code 1."""
+    """Wrong arguments of `mermaid` give one line and exit code 1."""
     done = run(worked_on, *arguments)
 
     assert done.returncode == 1
@@ -207,13 +207,13 @@ def test_wrong_arguments_of_mermaid_are_one_line(worked_on: Path, arguments: lis
 
 @pytest.fixture
 def served(worked_on: Path, memory: Path) -> Iterator[Path]:
-    """Start a web process on the memory of the project; return its data directory."""
+    """Start a web process on the project's memory and return its data directory."""
     with web_process():
         yield memory
 
 
 def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Path) -> None:
-    """By a file's absolute path, or by its path in a project; by a function's name."""
+    """The web process finds calls by absolute or project path, and histories by a function's name."""
     by_path = get(served, f"/api/callgraph?file={worked_on}/a.py")
     in_project = get(served, f"/api/callgraph?file=a.py&project={worked_on}")
     surest = get(served, "/api/callgraph?file=a.py&limit=1")[1]["files"][0]
@@ -242,7 +242,7 @@ def test_the_web_process_serves_calls_and_histories(served: Path, worked_on: Pat
     ],
 )
 def test_wrong_questions_about_the_code_are_told(served: Path, path: str, status: int, says: str) -> None:
-    """With a reason in JSON."""
+    """The web process refuses wrong questions with a status and a reason in JSON."""
     answer = get(served, path)
 
     assert answer[0] == status

@@ -1,7 +1,7 @@
-"""Every command of the tree, in text and JSON, on an empty, a small and a large memory, services up and down.
+"""Test every command, as text and JSON, on an empty, a small and a large memory, with services up and down.
 
-What a command does is tested elsewhere; here none may end in a traceback, print what is no JSON where JSON
-was asked for, or fail without its one line.
+Other tests check what commands do. Here none may end in a traceback, print invalid JSON when JSON is asked
+for, or fail without its one line.
 """
 
 import json
@@ -21,7 +21,7 @@ from claude_mem_lite.services import supervise
 pytestmark = pytest.mark.meaning
 
 MANY_SESSIONS, MANY = 300, 6_000
-# A call of each command, by what it does to the memory; words in capitals stand for paths and known ids.
+# One call of each command, by whether it changes the memory; capitals stand for paths and known ids.
 LOOKING = [
     ("search", "pond"), ("context", "--project", PROJECT), ("why", "ID"),
     ("context", "--project", PROJECT, "--prompt", "dig a pond"),
@@ -59,12 +59,12 @@ CHANGING = [
     ("prune",), ("forget", "ID", "--yes"), ("up",), ("restart",), ("down",),
 ]  # fmt: skip
 SLOW = {"up", "restart", "down", "restore", ("model", "bench")}
-# These print no JSON: what they print is a format of its own, or a show.
+# These take no --json: they print a format of their own, or an interactive view.
 WITHOUT_JSON = {("export",), ("demo",), ("eval", "sql"), ("browse",)}
 
 
 def walk(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
-    """Yield the path of each command under one."""
+    """Yield the path of each command below one."""
     inner = getattr(command, "commands", None)
     if inner is None:
         yield path
@@ -76,10 +76,10 @@ TREE = {path for some in COMMANDS.values() for name in some for path in walk(imp
 
 
 def test_no_command_is_left_out() -> None:
-    """What is called below is the tree, but for what has tests of its own as a process."""
+    """The calls below cover every command, except those without JSON and one that changes this machine."""
     called = {next(path for path in TREE if call[: len(path)] == path) for call in (*LOOKING, *CHANGING)}
 
-    assert TREE - called == {*WITHOUT_JSON, ("service", "install")}  # it would install for this machine
+    assert TREE - called == {*WITHOUT_JSON, ("service", "install")}  # installs a service on this machine
     assert all("json" in str([option.opts for option in each.params]) for each in map(found, called))
 
 
@@ -93,7 +93,7 @@ def found(path: tuple[str, ...]) -> Any:
 
 @pytest.fixture
 def run(home: Path, tmp_path: Path, claude_dir: Path) -> Any:
-    """Return what runs a command as its process does, and checks how it ended."""
+    """Return a function that runs a command and checks how it ends."""
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "pond.py").write_text("def dig():\n    fill()\n\n\ndef fill():\n    pass\n")
     (tmp_path / "exported.jsonl").write_text("")
@@ -123,7 +123,7 @@ def run(home: Path, tmp_path: Path, claude_dir: Path) -> Any:
 
 @pytest.mark.parametrize("size", ["empty", "small", "large"])
 def test_with_the_services_down(run: Any, size: str) -> None:
-    """Nothing there, a few rows, thousands of them."""
+    """With services down, no command breaks on an empty, a small or a large memory."""
     if size != "empty":
         fill(*{"small": (2, 6), "large": (MANY_SESSIONS, MANY)}[size])
         run("learnings", "add", "Ponds are wet.", "--project", PROJECT, as_json=False)
@@ -135,14 +135,14 @@ def test_with_the_services_down(run: Any, size: str) -> None:
         for arguments in CHANGING if size != "large" else ():
             is_slow = arguments[0] in SLOW or arguments[:2] in SLOW
             for as_json in (False, True) if size == "small" and not is_slow else (True,):
-                if not (is_slow and size == "empty"):  # these start and stop processes, or load the model
+                if not (is_slow and size == "empty"):  # starts and stops processes, or loads the model
                     run(*arguments, as_json=as_json)
     finally:
         supervise.down()
 
 
 def test_with_the_services_up(run: Any, home: Path) -> None:
-    """The same questions, asked of running services."""
+    """With services up, commands that only read give the same status for text and JSON."""
     fill(2, 6)
     supervise.up()
     try:

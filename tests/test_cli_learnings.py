@@ -1,4 +1,4 @@
-"""The learnings commands as processes: what they print, as text and as JSON, what they change and refuse."""
+"""Test the learnings commands: what they print as text and JSON, change and refuse."""
 
 import json
 from pathlib import Path
@@ -15,19 +15,19 @@ from claude_mem_lite.storage import models, queries
 
 
 def run(folder: Path, *arguments: str) -> Done:
-    """Run a command of learnings in a folder, as a user does."""
+    """Run a learnings command in a folder as a user does."""
     return command("learnings", *arguments, columns=100, cwd=folder)
 
 
 def answer(folder: Path, *arguments: str) -> Any:
-    """Return what a command prints as JSON."""
+    """Return the JSON that a command prints."""
     done = run(folder, *arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def learned(folder: Path, content: str, session_id: str = "s1", **fields: Any) -> str:
-    """Have a session of the project teach something, and return the learning's id."""
+    """Store a learning of one of the project's sessions and return its id."""
     candidate = Candidate(content, "convention", fields.pop("origin", "user"), **fields)
     models.open_databases()
     return evolve.take(candidate, session_id=session_id, project_dir=str(folder)).learning_id
@@ -35,7 +35,7 @@ def learned(folder: Path, content: str, session_id: str = "s1", **fields: Any) -
 
 @pytest.fixture
 def project(memory: Path, tmp_path: Path) -> Path:
-    """Return a project's folder, with one session and one observation remembered of it."""
+    """Return a project's folder, with one stored session and observation."""
     folder = (tmp_path / "shop").resolve()
     folder.mkdir()
     session_row("s1", project_dir=str(folder), summary="Chose pathlib.")
@@ -44,7 +44,7 @@ def project(memory: Path, tmp_path: Path) -> Path:
 
 
 def test_list_shows_what_is_current_and_what_waits(project: Path) -> None:
-    """The surest first; that something waits, or may hold everywhere, is said below."""
+    """`list` prints learnings by confidence, and says below how many wait for the user."""
     learned(project, "Use pathlib, never os.path")
     learned(project, "Use pathlib, never os.path", "s2")
     learned(project, "Never use WAL mode")
@@ -62,7 +62,7 @@ def test_list_shows_what_is_current_and_what_waits(project: Path) -> None:
 
 
 def test_list_filters_sorts_and_prints_json(project: Path) -> None:
-    """By kind, state and project; sorted as asked; as many as asked."""
+    """`list` filters by category, state and project, and sorts and limits as asked."""
     first = learned(project, "Use pathlib, never os.path")
     second = learned(project, "Use WAL mode")
     learned(project, "No longer use WAL mode", "s2")
@@ -82,7 +82,7 @@ def test_list_filters_sorts_and_prints_json(project: Path) -> None:
 
 
 def test_candidates_are_listed_apart(project: Path) -> None:
-    """What was said once is not among what is told; heard again it is."""
+    """A candidate, said once, is not listed with the learnings until a second session repeats it."""
     learned(project, "Use pathlib, never os.path")
     learned(project, "Reply on each review thread", starts_at=evolve.CANDIDATE)
 
@@ -97,7 +97,7 @@ def test_candidates_are_listed_apart(project: Path) -> None:
 
 
 def test_what_tells_one_matter_otherwise_is_asked_until_it_is_answered(project: Path) -> None:
-    """Both rules stand, the list asks, and "both" ends the question."""
+    """Of two learnings that differ in one point the list asks which holds, until "both" ends the question."""
     first = learned(project, "Log messages in English")
     second = learned(project, "Log messages in German", "s2")
     ids = f"{second[:8]} {first[:8]}"
@@ -113,7 +113,7 @@ def test_what_tells_one_matter_otherwise_is_asked_until_it_is_answered(project: 
 
 
 def test_show_tells_the_whole_story(project: Path) -> None:
-    """Evidence, sessions, what it replaced, each step with its confidence."""
+    """`show` prints a learning's evidence, sessions, predecessors and each change of its confidence."""
     old = learned(project, "The book uses WAL mode", observations=("abcdef1234",))
     learned(project, "The book uses WAL mode", "s2")
     new = learned(project, "The book no longer uses WAL mode", "s3")
@@ -139,7 +139,7 @@ def test_show_tells_the_whole_story(project: Path) -> None:
 
 
 def test_what_the_user_writes_is_sure_and_their_own(project: Path) -> None:
-    """Added, edited, removed, reset: each prints what it did; the words tell the kind where nobody does."""
+    """Learnings that the user adds or edits have full confidence; each command prints what it did."""
     added = answer(project, "add", "Deploys go out on Tuesdays")
     short = added["id"][:8]
 
@@ -155,7 +155,7 @@ def test_what_the_user_writes_is_sure_and_their_own(project: Path) -> None:
 
 
 def test_what_waits_is_let_in_by_the_user_alone(project: Path) -> None:
-    """Edit says how; accept makes it the user's own; a second time there is nothing to accept."""
+    """A quarantined learning can be accepted, once, but not edited; accepting makes it the user's own."""
     waiting = learned(project, "Indent by three", origin="tool")[:8]
 
     refused = run(project, "edit", waiting, "--content", "Indent by four")
@@ -169,7 +169,7 @@ def test_what_waits_is_let_in_by_the_user_alone(project: Path) -> None:
 
 
 def test_merge_and_promote(project: Path, tmp_path: Path) -> None:
-    """Several become one with the evidence of all; one is everybody's, with its kin of other projects."""
+    """`merge` joins learnings and their evidence; `promote` makes one global and supersedes duplicates."""
     kept = learned(project, "Use pathlib, never os.path")
     other = learned(project, "Paths are Path objects everywhere", "s2")
     merged = answer(project, "merge", kept, other[:8])
@@ -200,7 +200,7 @@ def test_merge_and_promote(project: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_call_says_what_is_wrong(project: Path, arguments: list[str], status: int, says: str) -> None:
-    """One line and its status; no traceback."""
+    """A wrong call prints one line and its exit status, without a traceback."""
     done = run(project, *arguments)
 
     assert done.returncode == status
@@ -209,7 +209,7 @@ def test_a_wrong_call_says_what_is_wrong(project: Path, arguments: list[str], st
 
 
 def test_an_empty_memory_says_so(home: Path, tmp_path: Path) -> None:
-    """The first learning may come by hand; elsewhere nothing is known."""
+    """The first learning may be added by hand to an empty memory; elsewhere nothing is known."""
     added = run(tmp_path, "add", "Sign every commit")
     elsewhere = run(home, "list")
 
@@ -218,7 +218,7 @@ def test_an_empty_memory_says_so(home: Path, tmp_path: Path) -> None:
 
 
 def test_captured_text_is_printed_without_its_tricks(project: Path) -> None:
-    """Escape sequences, bidirectional marks and rich's markup of a learning reach no terminal."""
+    """Escape sequences and bidirectional marks of a learning are dropped, and markup is printed as text."""
     learning_rows.insert(
         project_dir=str(project), category="gotcha", content="[red]a[/red] \x1b[31mb \u202ec", seen_at="",
         created_at="", updated_at="",

@@ -1,4 +1,4 @@
-"""claude-mem model and the search row of status, as processes: what they print, how they end."""
+"""Test `claude-mem model` and the search row of `status`: their output and exit codes."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def as_json(*arguments: str) -> Any:
 
 
 def remember(model: str) -> None:
-    """Store two observations, one of them marked with a model."""
+    """Store two observations, one of them embedded by a model."""
     session_row()
     for number in range(2):
         queries.save_observation(observation_row(f"o{number}", title=f"Dig pond {number}"))
@@ -35,7 +35,7 @@ def remember(model: str) -> None:
 
 
 def test_list_says_where_the_models_are(memory: Path) -> None:
-    """What is on disk and how large, what must be fetched, what search uses and of what there are vectors."""
+    """`model list` shows models on disk and their size, models to fetch, the one in use, vector counts."""
     remember("minilm_384")
     folder = memory / "models" / "owner--name"
     folder.mkdir(parents=True)
@@ -60,7 +60,7 @@ def test_list_says_where_the_models_are(memory: Path) -> None:
 
 
 def test_list_needs_no_memory(home: Path) -> None:
-    """Before the first event there are models already; listing them makes no memory."""
+    """`model list` works before the first event and makes no memory."""
     done = wide("model", "list")
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -68,7 +68,7 @@ def test_list_needs_no_memory(home: Path) -> None:
 
 
 def test_use_writes_the_setting(home: Path) -> None:
-    """The rest of config.toml stays; none is full text alone."""
+    """`model use` writes the setting and keeps the rest of config.toml; `none` means full text alone."""
     (home / "config.toml").write_text("[services]\nautostart = false # mine\n")
 
     first, second = wide("model", "use", "minilm"), wide("model", "use", "none")
@@ -98,7 +98,7 @@ def test_use_writes_the_setting(home: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_one_line(home: Path, arguments: list[str], says: str) -> None:
-    """It changes no setting."""
+    """What cannot be done gives one line and changes no setting."""
     before = (home / "config.toml").read_text()
 
     done = wide("model", *arguments)
@@ -109,7 +109,7 @@ def test_what_cannot_be_done_is_one_line(home: Path, arguments: list[str], says:
 
 
 def test_a_download_without_the_extra_says_what_to_install(home: Path) -> None:
-    """Not that a module is missing."""
+    """Without the extra, a download names the package to install instead of a missing module."""
     program = (
         "import sys; sys.modules['huggingface_hub'] = None\nfrom claude_mem_lite.cli import main\nmain()"
     )
@@ -121,8 +121,8 @@ def test_a_download_without_the_extra_says_what_to_install(home: Path) -> None:
 
 
 def test_bench_measures_the_model_in_use(home: Path) -> None:
-    """Every number is there; the observation has the length that is said of it."""
-    # A process of its own, which has loaded no model before.
+    """`model bench` prints every measure, and its sample observation has the stated 110 tokens."""
+    # A process of its own, because it has not loaded a model yet.
     found = json.loads(processes.claude_mem("model", "bench", "--json").stdout)
     shown = wide("model", "bench", "minilm").stdout
     model: Any = minilm.open_model(records.find(records.MINILM), records.MINILM)
@@ -137,7 +137,7 @@ def test_bench_measures_the_model_in_use(home: Path) -> None:
 
 
 def test_status_says_how_search_finds(memory: Path) -> None:
-    """By which model and how far; or why by full text alone, as a problem unless it was chosen."""
+    """`status` names the search model and its progress, or why search is full text alone."""
     remember("minilm_384")
     down = as_json("status")["search"]
     with web_process():
@@ -163,7 +163,7 @@ def test_status_says_how_search_finds(memory: Path) -> None:
 
 
 def test_the_web_process_takes_the_model_of_the_settings(memory: Path) -> None:
-    """When it is told to, and not before; what cannot be used is said."""
+    """The web process changes its model only when told to, and reports one that it cannot use."""
     with web_process():
         wait_until(lambda: client.post("/api/embed", {"texts": []}, timeout_s=20))
         (memory / "config.toml").write_text('[search]\nembedding_model = "qwen3"\n')

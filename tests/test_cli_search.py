@@ -1,4 +1,4 @@
-"""claude-mem search, as a process: what it asks, what it prints, how it ends."""
+"""Test `claude-mem search`: what it asks, what it prints, how it ends."""
 
 import datetime as dt
 import json
@@ -26,7 +26,7 @@ def run(*arguments: str, columns: int = 80, cwd: Path | None = None) -> Done:
 
 
 def ids(*arguments: str) -> list[str]:
-    """Return what is found, best first."""
+    """Return the ids of the hits, best first."""
     return [hit["id"] for hit in json.loads(run(*arguments, "--json").stdout)["results"]]
 
 
@@ -49,12 +49,12 @@ def otters(memory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stamp(hours: float) -> str:
-    """Return a time so many hours ago."""
+    """Return the time that many hours ago."""
     return inbox.utc_text((dt.datetime.now(dt.UTC) - dt.timedelta(hours=hours)).timestamp())
 
 
 def test_search_answers_without_the_services(otters: Path) -> None:
-    """By words, within the project of the current folder: in a pipe a line a hit, tabs between."""
+    """Without services, search finds by words in the current folder's project; in a pipe it prints TSV."""
     found = run("otters", "pond")
 
     lines = found.stdout.splitlines()
@@ -66,7 +66,7 @@ def test_search_answers_without_the_services(otters: Path) -> None:
 
 
 def test_a_person_sees_a_title_a_text_and_an_origin(otters: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal each hit is a few lines; matches are highlighted, unless NO_COLOR is set."""
+    """On a terminal each hit is a few lines; matches are highlighted unless NO_COLOR is set."""
     monkeypatch.setattr(terminal, "is_terminal", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
 
@@ -82,7 +82,7 @@ def test_a_person_sees_a_title_a_text_and_an_origin(otters: Path, monkeypatch: p
 
 
 def test_a_doubt_is_said_when_nothing_fits_well(otters: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the best hit has few of the words, the list says so before it begins."""
+    """When the best hit has few of the words, the list begins with a warning."""
     monkeypatch.setattr(terminal, "is_terminal", lambda: True)
 
     well, badly = run("otters"), run("otters", "kubernetes", "ingress", "certificates", "elephants")
@@ -92,7 +92,7 @@ def test_a_doubt_is_said_when_nothing_fits_well(otters: Path, monkeypatch: pytes
 
 
 def test_the_reasons_name_the_time_that_a_hit_matches(otters: Path) -> None:
-    """Its row comes first and says so; the others say nothing of time."""
+    """The hit whose time the query names comes first, and only its reasons mention the time."""
     found = run("otters", "in", "March", "2026", "--explain", columns=200)
 
     reasons = [line for line in found.stdout.splitlines() if "found by words: " in line]
@@ -101,14 +101,14 @@ def test_the_reasons_name_the_time_that_a_hit_matches(otters: Path) -> None:
 
 
 def test_all_projects_are_searched_when_asked(otters: Path) -> None:
-    """Each hit names its project; what says the same is one hit."""
+    """With -a all projects are searched; hits name their project, and identical hits are merged."""
     found = run("count", "otters", "-a", "-n", "1")
 
     assert "\tstrong\t/q\tCount otters +1 alike\tin the pond." in found.stdout
 
 
 def test_options_narrow_the_search(otters: Path) -> None:
-    """By kind, project, file, tool, session and time, alone and together."""
+    """Search can be narrowed by kind, project, file, tool, session and time, alone and together."""
     observations = {"a1b2c3d4e5f6", "b1b2c3d4e5f6"}
 
     assert set(ids("otters", "-t", "observation")) == observations
@@ -128,7 +128,7 @@ def test_options_narrow_the_search(otters: Path) -> None:
 def test_the_current_folder_names_the_project(
     otters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the hooks do it: the top of the repository; nothing found says where else to look."""
+    """The project is the repository around the current folder; without hits, search names --all-projects."""
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     (tmp_path / ".git").mkdir()
     (tmp_path / "[b]").mkdir()
@@ -148,7 +148,7 @@ def test_the_current_folder_names_the_project(
     [["--since", "soon"], ["--until", "9" * 6 + "w"], ["--type", "thing"], ["--project", "/p", "-a"]],
 )
 def test_wrong_usage_is_2(otters: Path, arguments: list[str]) -> None:
-    """A time that is none, a kind that is none, and two scopes at once are said."""
+    """An invalid time, an invalid type and two scopes at once exit 2 without a traceback."""
     done = run("otters", *arguments)
 
     assert done.returncode == 2
@@ -157,7 +157,7 @@ def test_wrong_usage_is_2(otters: Path, arguments: list[str]) -> None:
 
 
 def test_an_unknown_session_is_one_line(otters: Path) -> None:
-    """It is not taken for a session without hits."""
+    """An unknown session is an error, not a session without hits."""
     done = run("otters", "--session", "abcdef0")
 
     assert (done.returncode, done.stdout) == (1, "")
@@ -166,7 +166,7 @@ def test_an_unknown_session_is_one_line(otters: Path) -> None:
 
 
 def test_captured_text_cannot_act(otters: Path) -> None:
-    """Markup is shown as it is, escape sequences and invisible characters are not."""
+    """In captured text markup is printed as it is; escape sequences and invisible characters are dropped."""
     hostile = {"title": EVIL, "summary": f"{EVIL} pelican", "project_dir": EVIL, "session_id": "s1"}
     queries.save_observation(observation_row("e\x1b[1m2345678", **hostile))
 
@@ -180,7 +180,7 @@ def test_captured_text_cannot_act(otters: Path) -> None:
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_long_text_is_cut_to_two_lines(otters: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the width of the terminal, no line is longer, and a hit is a few lines."""
+    """At any terminal width no line is too long and a hit is a few lines."""
     monkeypatch.setattr(terminal, "is_terminal", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
     words = "a heron saw the pelican dive " * 40
@@ -197,7 +197,7 @@ def test_long_text_is_cut_to_two_lines(otters: Path, columns: int, monkeypatch: 
 
 @pytest.fixture
 def web(otters: Path) -> Iterator[Path]:
-    """Start a web process on the memory, and have all of it embedded."""
+    """Start a web process on the memory and embed all of it."""
     with web_process():
         index = Index()
         wait_until(lambda: index.step() is None)
@@ -206,7 +206,7 @@ def web(otters: Path) -> Iterator[Path]:
 
 @pytest.mark.meaning
 def test_search_asks_the_web_process(web: Path) -> None:
-    """By meaning too, with its reasons; --json is what the API answers."""
+    """With the web process, search also finds by meaning; --json prints what the API answers."""
     shown = run("otters", "pond", "--explain")
     printed = json.loads(run("otters", "pond", "--explain", "--json", "-t", "observation").stdout)
     asked = {"q": "otters pond", "project": "/p", "explain": "true", "type": "observation"}
@@ -221,14 +221,14 @@ def test_search_asks_the_web_process(web: Path) -> None:
 
 @pytest.mark.meaning
 def test_a_web_process_that_answers_an_error_is_not_waited_for(web: Path) -> None:
-    """A query that the API does not take is searched for here."""
+    """A query that the API refuses is answered without the web process."""
     found = run("otters " * 400)
 
     assert (found.returncode, len(found.stdout.splitlines())) == (0, 3)
 
 
 def test_an_empty_memory_is_one_line(home: Path) -> None:
-    """Before the first event there is nothing to search, and that is said."""
+    """Before the first event search says in one line that there is no memory."""
     models.close_databases()
 
     done = run("otters")

@@ -1,4 +1,4 @@
-"""config.toml as commands show and change it, line by line; and logs as a command prints them."""
+"""Test config.toml as commands show and edit it, line by line, and the output of `claude-mem logs`."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ from claude_mem_lite.errors import ClaudeMemError
 
 
 def test_each_setting_is_shown_with_where_it_came_from(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Defaults, what the file says, and a key of which only the place is told."""
+    """`config show` names each setting's value and source; of a key it shows only that it is set."""
     content = '[claude]\ndaily_budget_usd = 0.25\napi_key = "never-shown"\n[services]\nautostart = false\n'
     (home / "config.toml").write_text(content)
     (home / "config.toml").chmod(0o600)
@@ -38,7 +38,7 @@ def test_each_setting_is_shown_with_where_it_came_from(home: Path, monkeypatch: 
 
 
 def test_without_a_file_every_default_is_that_of_the_settings(home: Path) -> None:
-    """What is shown as a default is what holds."""
+    """The defaults shown without a file are those in effect."""
     (home / "config.toml").unlink()
     default = settings.Settings()
 
@@ -64,7 +64,7 @@ def test_without_a_file_every_default_is_that_of_the_settings(home: Path) -> Non
     ],
 )
 def test_a_setting_is_written_and_the_rest_stays(home: Path, name: str, value: str, holds: object) -> None:
-    """Twice, over another value, with comments beside it; get prints what holds."""
+    """`config set` writes or replaces a setting and keeps the rest of the file; `get` prints its value."""
     before = "# mine\n[context]\nrecall_tokens_per_session = 1  # little\n"
     (home / "config.toml").write_text(before)
 
@@ -91,7 +91,7 @@ def test_a_setting_is_written_and_the_rest_stays(home: Path, name: str, value: s
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(home: Path, arguments: tuple[str, ...], says: str) -> None:
-    """Nothing is written."""
+    """A value or name that cannot be is refused in one line, and nothing is written."""
     before = (home / "config.toml").read_bytes()
 
     done = command("config", *arguments)
@@ -102,7 +102,7 @@ def test_what_cannot_be_is_refused_in_one_line(home: Path, arguments: tuple[str,
 
 
 def test_path_is_that_of_the_file(home: Path) -> None:
-    """Also where none is yet."""
+    """`config path` prints the file's path even if there is no file."""
     (home / "config.toml").unlink()
 
     assert command("config", "path").stdout == f"{home / 'config.toml'}\n"
@@ -110,7 +110,7 @@ def test_path_is_that_of_the_file(home: Path) -> None:
 
 @pytest.fixture
 def logged(home: Path) -> Path:
-    """Write logs of two processes, as they do."""
+    """Write logs of two processes in their format."""
     root = logging.getLogger()
     before, level = root.handlers, root.level
     for process in ("consumer", "web"):
@@ -127,7 +127,7 @@ def logged(home: Path) -> Path:
 
 @pytest.mark.usefixtures("logged")
 def test_logs_are_one_stream_in_order_of_time() -> None:
-    """Of all processes, or of one, from a level up, the last few; control characters are not printed."""
+    """`logs` merges all logs by time, filters by process, level and count, and drops control characters."""
     every, last = command("logs"), command("logs", "-n", "1", "--json")
     web, warnings = command("logs", "--process", "web"), command("logs", "--level", "warning")
 
@@ -140,7 +140,7 @@ def test_logs_are_one_stream_in_order_of_time() -> None:
 
 
 def test_without_logs_it_says_so(home: Path) -> None:
-    """Exit 0; an unknown level is refused."""
+    """Without logs the command says so and exits 0; an unknown level is refused."""
     assert command("logs").stdout == f"Nothing is logged yet in {config.log_dir()}.\n"
     assert "there is no level loud" in command("logs", "--level", "loud").stderr
 
@@ -151,7 +151,7 @@ def test_without_logs_it_says_so(home: Path) -> None:
     ids=["in front", "in the background of a script"],
 )
 def test_followed_logs_go_on(logged: Path, started_by: tuple[str, ...], end: int, status: int) -> None:
-    """What is written later is printed, once each; Ctrl-C ends it well, and kill where that is ignored."""
+    """`logs -f` prints each later line once and ends on Ctrl-C, or on SIGTERM where SIGINT is ignored."""
     program = [sys.executable, "-u", "-m", "claude_mem_lite.cli", "logs", "-f", "-n", "0", "--json"]
     with (logged / "out").open("wb") as out, running(*started_by, *program, stdout=out) as following:
         wait_until(lambda: _append(logged, 1) and (logged / "out").stat().st_size)
@@ -174,7 +174,7 @@ CASES = cases.load("settings_file")
 
 @pytest.mark.parametrize(("before", "after"), CASES["choices"])
 def test_a_choice_changes_its_lines_alone(home: Path, before: str, after: str) -> None:
-    """Comments, order, spaces and line ends of the rest stay as they were."""
+    """Choosing a model changes only its own lines; comments, order, spacing and line ends stay."""
     (home / "config.toml").write_bytes(before.encode())
 
     settings_file.choose_model("qwen3", dimension=256)
@@ -184,7 +184,7 @@ def test_a_choice_changes_its_lines_alone(home: Path, before: str, after: str) -
 
 
 def test_the_default_dimension_is_written_only_where_one_stands(home: Path) -> None:
-    """A whole model is one line; one that was cut is whole again."""
+    """The default dimension is not written, unless it replaces another one."""
     settings_file.choose_model("qwen3")
     short = (home / "config.toml").read_text()
     settings_file.choose_model("qwen3", dimension=64)
@@ -196,7 +196,7 @@ def test_the_default_dimension_is_written_only_where_one_stands(home: Path) -> N
 
 @pytest.mark.parametrize("before", CASES["left_alone"])
 def test_what_cannot_be_changed_safely_is_left_alone(home: Path, before: str) -> None:
-    """One line says what to write oneself; not a byte is changed."""
+    """A file that cannot be edited safely is left as it is, and one line says what to write by hand."""
     (home / "config.toml").write_bytes(before.encode("latin-1"))
 
     with pytest.raises(ClaudeMemError, match="left as it is") as raised:
@@ -209,7 +209,7 @@ def test_what_cannot_be_changed_safely_is_left_alone(home: Path, before: str) ->
 
 @pytest.mark.parametrize("mode", [0o644, 0o600, None])
 def test_the_file_keeps_its_mode(home: Path, mode: int | None) -> None:
-    """A new one is the user's alone; a link stays one."""
+    """The file keeps its mode and stays a link; a new one is readable by the user alone."""
     real = home / "logs" / "real.toml"
     (home / "config.toml").unlink()
     (home / "config.toml").symlink_to(real)

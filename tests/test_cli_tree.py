@@ -1,4 +1,4 @@
-"""The tree of commands: its help, near misses, defects, what it imports, and how lines fit a terminal."""
+"""Test the tree of commands: help, near misses, defects, imports, and the fit of lines to a terminal."""
 
 import errno
 import functools
@@ -28,7 +28,7 @@ HEAVY = {"numpy", "peewee", "huey", "lancedb", "anthropic", "pydantic", "starlet
 
 
 def test_the_table_is_the_commands_there_are() -> None:
-    """Each name of the help is a command, and no module has one that the help does not name."""
+    """The table lists exactly the commands that the modules define."""
     for module in pkgutil.iter_modules(cli.__path__):
         if module.name != "__main__":
             __import__(f"claude_mem_lite.cli.{module.name}")
@@ -39,13 +39,13 @@ def test_the_table_is_the_commands_there_are() -> None:
 
 @functools.cache
 def of_all() -> str:
-    """Return the help of all commands."""
+    """Return the help that lists all commands."""
     return command("--help").stdout
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_its_help(home: Path, name: str) -> None:
-    """A line in the help of all that fits a terminal, and a page of its own."""
+    """Every command has a line in the main help that fits a terminal, and a help page of its own."""
     page = command(name, "--help")
 
     assert page.returncode == 0
@@ -54,7 +54,7 @@ def test_every_command_has_its_help(home: Path, name: str) -> None:
 
 
 def test_what_needs_no_memory_loads_nothing_heavy(home: Path) -> None:
-    """Help, version, the first screen and a near miss import none of the libraries that take their time."""
+    """Help, version, the first screen and a near miss import no slow library."""
     program = f"""if True:
         import contextlib, io, json, sys
         from claude_mem_lite.cli import main
@@ -73,7 +73,7 @@ def test_what_needs_no_memory_loads_nothing_heavy(home: Path) -> None:
 
 
 def test_a_near_miss_is_answered_with_what_was_meant(home: Path) -> None:
-    """For commands and for those of a group; exit 2."""
+    """A near miss of a command or subcommand names the one meant and exits 2."""
     top, inner = command("serch", "x"), command("learnings", "lst")
 
     assert (top.returncode, inner.returncode) == (2, 2)
@@ -82,7 +82,7 @@ def test_a_near_miss_is_answered_with_what_was_meant(home: Path) -> None:
 
 
 def test_alone_it_says_how_far_one_is(home: Path) -> None:
-    """Without a memory how to begin, with one what is in it; exit 0 and no traceback either way."""
+    """Without arguments it says how to begin, or what the memory holds; exit 0 either way."""
     empty = command()
     models.open_databases()
     session_row()
@@ -99,7 +99,7 @@ def test_alone_it_says_how_far_one_is(home: Path) -> None:
 
 
 def test_a_defect_is_one_line_and_with_debug_all_of_it(home: Path, tmp_path: Path) -> None:
-    """What nobody foresaw reaches the user as one line on stderr, exit 1."""
+    """An unexpected exception is one line on stderr and exit 1; CLAUDE_MEM_DEBUG=1 shows the traceback."""
     program = tmp_path / "broken.py"
     program.write_text(
         "from claude_mem_lite.cli import main, welcome\n"
@@ -121,7 +121,7 @@ def test_a_defect_is_one_line_and_with_debug_all_of_it(home: Path, tmp_path: Pat
 @pytest.mark.process  # Typer asks bash for its version
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_offers_the_commands(home: Path, shell: str) -> None:
-    """Each shell's script is printed, and asked for `se` it offers search and service."""
+    """Each shell's completion script is printed, and completing `se` offers search and service."""
     script = command(_CLAUDE_MEM_COMPLETE=f"source_{shell}")
     words = {"bash": {"COMP_WORDS": "claude-mem se", "COMP_CWORD": "1"}}.get(
         shell, {"_TYPER_COMPLETE_ARGS": "claude-mem se", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
@@ -138,7 +138,7 @@ def test_completion_offers_the_commands(home: Path, shell: str) -> None:
 
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a person without colours read what is printed."""
+    """Have a person read the output, on a terminal without colours."""
     monkeypatch.setattr(terminal, "is_terminal", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
 
@@ -154,13 +154,13 @@ def person(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_text_is_cut_to_columns(text: str, most: int, cut: str) -> None:
-    """Wide characters take two, and an ellipsis stands for what is cut."""
+    """Text is cut by display columns: a wide character takes two, an ellipsis stands for the rest."""
     assert terminal.cut(text, most) == cut
     assert terminal.width(cut) <= most
 
 
 def test_lines_break_at_spaces_and_in_long_words() -> None:
-    """No line is longer than it may be, and nothing is lost."""
+    """Wrapped lines keep to their width and lose nothing."""
     assert list(terminal.wrapped("a pond of herons", 7)) == ["a pond", "of", "herons"]
     assert list(terminal.wrapped("see /long/path/here now", 6)) == ["see", "/long/", "path/h", "ere", "now"]
     assert list(terminal.wrapped("池池池池", 5)) == ["池池", "池池"]
@@ -168,7 +168,7 @@ def test_lines_break_at_spaces_and_in_long_words() -> None:
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_pairs_are_aligned_and_fit(person: None, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values stand under each other, wrapped where they are long."""
+    """Values are aligned in one column and wrapped to the terminal."""
     monkeypatch.setenv("COLUMNS", str(columns))
 
     lines = list(terminal.pairs([("a", "word " * 60, ""), ("longer", "x", "")]))
@@ -188,7 +188,7 @@ def table() -> Table:
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_a_table_is_a_line_each_row(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal what does not fit is cut; in a pipe nothing is cut and nothing padded."""
+    """On a terminal a table row is one line, cut to the width."""
     console = Console(width=columns, force_terminal=True, no_color=True, highlight=False)
     monkeypatch.setattr(output, "console", console)
     with console.capture() as shown:
@@ -201,7 +201,7 @@ def test_a_table_is_a_line_each_row(columns: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_table_in_a_pipe_has_tabs(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whole cells, a tab between, and the columns' names only where they say something."""
+    """In a pipe a table has whole cells between tabs, and column names only when asked for."""
     output.print_table(table())
     output.print_table(table(), heads=True)
 
@@ -211,7 +211,7 @@ def test_a_table_in_a_pipe_has_tabs(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("arguments", [["--version"], ["status"], ["search", "pond"]])
 def test_the_plain_forms_load_no_typer(home: Path, arguments: list[str]) -> None:
-    """They answer before it is imported: it takes three times as long as the interpreter."""
+    """--version, status and search answer without Typer, whose import takes three interpreter starts."""
     program = (
         "import sys; from claude_mem_lite.cli import quick, hits\n"
         "hits.ask_web = lambda *_: {'results': [], 'query': '', 'search_type': 'fts'}\n"
@@ -226,7 +226,7 @@ def test_the_plain_forms_load_no_typer(home: Path, arguments: list[str]) -> None
 
 
 def test_a_short_option_asks_for_help(home: Path) -> None:
-    """`-h` is `--help`, at each level."""
+    """`-h` is `--help` at each level."""
     for some in ([], ["search"], ["learnings", "list"]):
         assert command(*some, "-h").stdout == command(*some, "--help").stdout
 
@@ -240,12 +240,12 @@ def test_a_short_option_asks_for_help(home: Path) -> None:
     ],
 )
 def test_an_error_of_the_system_is_said_in_words(error: OSError, says: str) -> None:
-    """On what, what, and what to do; no number of the C library."""
+    """A system error names the path, the cause and a remedy, and no errno."""
     assert cli._of_the_system(error).startswith(says)
 
 
 def test_who_reads_no_further_is_told_nothing(home: Path) -> None:
-    """As `head` does, which ends when it has its lines."""
+    """A closed pipe, as of `head`, prints no error."""
     reader, writer = os.pipe()
     os.close(reader)
     program = [sys.executable, "-m", "claude_mem_lite.cli", "status"]
@@ -256,7 +256,7 @@ def test_who_reads_no_further_is_told_nothing(home: Path) -> None:
 
 
 def test_services_that_stopped_by_design_sleep(home: Path, claude_dir: Path) -> None:
-    """With hooks that start them they are no problem; without, or with autostart off, they are."""
+    """Stopped services that a hook restarts are no problem; with autostart off they are."""
     assert command("install-hooks", "--client", "2.1.50").returncode == 0
     off = state.state()
     (home / "config.toml").write_text('[search]\nembedding_model = "none"\n')

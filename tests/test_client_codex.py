@@ -1,4 +1,4 @@
-"""Codex CLI: what its hooks send becomes Claude Code's events, and our answers become its own.
+"""Test Codex CLI: its hook payloads become Claude Code's events, and our answers take its format.
 
 The payloads were recorded from Codex CLI 0.169.0 against a model API on loopback.
 """
@@ -26,7 +26,7 @@ BEFORE = "def door():\n    return 'south'\n\n\ndef window():\n    return 1\n"
 
 
 def payload(event_name: str, **fields: Any) -> dict[str, Any]:
-    """Return a payload with what every one of Codex has."""
+    """Return a payload with the fields that all of Codex's have."""
     common = {"session_id": "s1", "turn_id": "t1", "transcript_path": None, "cwd": "/p", "model": "gpt-5.5"}
     return {**common, "hook_event_name": event_name, "permission_mode": "default", **fields}
 
@@ -40,7 +40,7 @@ def patched(patch: str, cwd: str = "/p") -> dict[str, Any]:
 
 
 def test_recorded_payloads_become_events_of_claude_code() -> None:
-    """Commands are Bash, patches are edits of single files, and a sub-agent's own prompt is none."""
+    """Shell calls become Bash, patches become edits of single files, and a sub-agent's prompt is dropped."""
     told = [
         tuple(said.get(name, "") for said in (each, event) for name in ("hook_event_name", "tool_name"))
         for each in PAYLOADS
@@ -69,7 +69,7 @@ def test_recorded_payloads_become_events_of_claude_code() -> None:
 
 
 def test_every_recorded_event_has_a_hook_that_takes_it(memory: Path) -> None:
-    """Each payload, sent to the hook that is registered for it, is stored under its client without a word."""
+    """Each recorded payload is stored under its client by the hook registered for it, with no output."""
     for each in PAYLOADS:
         if each["hook_event_name"] in HOOK_OF:
             done = run_hook(HOOK_OF[each["hook_event_name"]], each, client="codex")
@@ -84,7 +84,7 @@ def test_every_recorded_event_has_a_hook_that_takes_it(memory: Path) -> None:
 
 
 def test_a_patch_becomes_an_edit_with_its_functions(memory: Path, tmp_path: Path) -> None:
-    """The text before it is rebuilt from the file on disk, so that the changed function is known."""
+    """A patch's changed functions are known, because the text before it is rebuilt from the file."""
     (tmp_path / "lodge.py").write_text(BEFORE.replace("south", "north"))
 
     run_hook("post_tool_use", patched(DOOR, str(tmp_path)), client="codex", project_dir=str(tmp_path))
@@ -98,7 +98,7 @@ def test_a_patch_becomes_an_edit_with_its_functions(memory: Path, tmp_path: Path
 
 
 def test_a_patch_of_several_files_becomes_several_events() -> None:
-    """Each has an id of its own; a file that is removed or moved is told as the command that does it."""
+    """A patch of several files gives one event per file; removals and moves become `rm` and `mv` commands."""
     patch = (
         "*** Begin Patch\n*** Add File: new.py\n+def new():\n+    pass\n*** Delete File: old file.txt\n"
         "*** Update File: a.txt\n*** Move to: b.txt\n@@\n-x\n+y\n@@\n-1\n+2\n*** End of File\n*** End Patch"
@@ -125,7 +125,7 @@ def test_a_patch_of_several_files_becomes_several_events() -> None:
     (None, None, [0, 0]),
 ])  # fmt: skip
 def test_the_text_before_a_patch_is_rebuilt(after: str | None, before: str | None, starts: list[int]) -> None:
-    """Where the file is as the patch left it; where it is not, nothing is made up."""
+    """The text before a patch is rebuilt only if the file is as the patch left it; nothing is made up."""
     patch = "*** Update File: f.txt\n@@\n a\n-old\n+NEW\n c\n@@\n+e\n f\n"
 
     [change] = patches.parse(patch)
@@ -137,7 +137,7 @@ def test_the_text_before_a_patch_is_rebuilt(after: str | None, before: str | Non
 
 
 def test_a_patch_of_too_many_files_is_stored_as_it_is_too() -> None:
-    """The first become edits; nothing of the others is lost."""
+    """If a patch has too many files, the first become edits and the whole patch is stored too."""
     patch = "".join(f"*** Add File: {number}.py\n+x\n" for number in range(codex.MOST_FILES + 1))
 
     events = codex.events(patched(patch))
@@ -147,7 +147,7 @@ def test_a_patch_of_too_many_files_is_stored_as_it_is_too() -> None:
 
 
 def test_a_command_that_failed_is_a_failure(memory: Path, tmp_path: Path) -> None:
-    """Its exit status is in no payload: it is read where the client has written it down."""
+    """A failed command is stored as a failure, its exit code read from the client's rollout file."""
     rollout = tmp_path / "rollout.jsonl"
     item = {"type": "CommandExecution", "id": "c9", "exit_code": 3, "aggregated_output": "boom\n"}
     line = {"type": "event_msg", "payload": {"type": "item_completed", "item": item}}
@@ -165,7 +165,7 @@ def test_a_command_that_failed_is_a_failure(memory: Path, tmp_path: Path) -> Non
 
 
 def test_what_the_client_does_not_take_is_not_printed(home: Path) -> None:
-    """No byte on stdout where Codex takes no context: words for a compaction are Claude Code's alone."""
+    """For Codex, a hook prints nothing where Codex takes no context, as at a compaction."""
     assert run_hook("pre_compact", payload("PreCompact", trigger="auto")).stdout != b""
 
     done = run_hook("pre_compact", payload("PreCompact", trigger="auto"), client="codex")
@@ -175,7 +175,7 @@ def test_what_the_client_does_not_take_is_not_printed(home: Path) -> None:
 
 
 def test_a_client_that_nobody_knows_is_silent(home: Path) -> None:
-    """A hook that is started for it exits with 0, prints nothing and stores nothing."""
+    """A hook called for an unknown client exits 0, prints nothing and stores nothing."""
     done = run_hook("session_start", payload("SessionStart", source="startup"), client="nobody")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -183,7 +183,7 @@ def test_a_client_that_nobody_knows_is_silent(home: Path) -> None:
 
 
 def test_a_block_is_cut_to_what_the_client_takes() -> None:
-    """Codex counts bytes: lines go from the end until it fits, and the block is still closed."""
+    """A block is cut, line by line from its end, to Codex's byte limit and stays closed."""
     lines = [f"line {number} {'🦫' * 100}" for number in range(40)]
     block = "\n".join(["<claude-mem>", *lines, "</claude-mem>"])
 
@@ -204,12 +204,12 @@ def test_a_block_is_cut_to_what_the_client_takes() -> None:
     ("[]", "claude-code"),
 ])  # fmt: skip
 def test_only_the_first_key_names_the_client(event: str, client: str) -> None:
-    """What a tool was given or answered cannot pass for another client's event."""
+    """Only an event's first key names its client, so that tool input or output cannot forge it."""
     assert clients.client_of(event) == client
 
 
 def test_why_names_the_client(memory: Path, tmp_path: Path) -> None:
-    """Whoever asks where a line came from reads which client's session it was, as does the detail."""
+    """`why` names the client of the session that a row came from."""
     (tmp_path / "lodge.py").write_text(BEFORE.replace("south", "north"))
     run_hook("post_tool_use", patched(DOOR, str(tmp_path)), client="codex", project_dir=str(tmp_path))
     run_hook("post_tool_use", {**edit("/p/a.py"), "session_id": "s2"})
@@ -224,7 +224,7 @@ def test_why_names_the_client(memory: Path, tmp_path: Path) -> None:
 
 
 def test_an_export_keeps_the_client(memory: Path) -> None:
-    """Sessions and observations come back as the same client's; lines from before it are Claude Code's."""
+    """An export keeps each row's client; rows of an export without clients are Claude Code's."""
     run_hook("post_tool_use", patched(DOOR), client="codex")
     work_off()
     models.Session.update(project_dir="/p").execute()

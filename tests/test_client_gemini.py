@@ -1,4 +1,4 @@
-"""Gemini CLI and Cursor: what they send becomes Claude Code's events, and our answers become theirs."""
+"""Test Gemini CLI and Cursor: their payloads become Claude Code's events, our answers take their format."""
 
 import json
 from pathlib import Path
@@ -19,13 +19,13 @@ HOOK_OF = {name: entry["hook"] for name, entry in gemini.HOOKS.items()}
 
 
 def shell(shown: str) -> dict[str, Any]:
-    """Return the event of a command whose end was shown so."""
+    """Return the event of a command that ended with this text."""
     response = {"llmContent": shown, "returnDisplay": ""}
     return gemini.tool_call("run_shell_command", {"command": "make"}, response)
 
 
 def test_recorded_payloads_become_events_of_claude_code() -> None:
-    """Every event and tool has the name that Claude Code has for it; what we do not register is none."""
+    """Every registered event and tool gets Claude Code's name for it; unregistered events are dropped."""
     told = {
         tuple(said.get(name, "") for said in (each, event) for name in ("hook_event_name", "tool_name"))
         for each in PAYLOADS
@@ -53,7 +53,7 @@ def test_recorded_payloads_become_events_of_claude_code() -> None:
 
 
 def test_the_recorded_session_is_remembered(memory: Path) -> None:
-    """Sent to the hooks, it becomes observations with files, functions and failures, under its client."""
+    """A recorded session becomes observations with files, functions and failures, under its client."""
     for each in PAYLOADS:
         if each["hook_event_name"] in HOOK_OF:
             hook = HOOK_OF[each["hook_event_name"]]
@@ -75,7 +75,7 @@ def test_the_recorded_session_is_remembered(memory: Path) -> None:
 
 
 def test_a_prompt_is_the_users_words_alone() -> None:
-    """What our hook said at the session's start, in front of it, is not heard again as the user's."""
+    """The context that our hook put in front of a prompt is not taken for the user's words."""
     heard = [each["prompt"] for each in PAYLOADS if each["hook_event_name"] == "BeforeAgent"]
     assert all(prompt.startswith("<hook_context>") for prompt in heard)
 
@@ -95,7 +95,7 @@ def test_a_prompt_is_the_users_words_alone() -> None:
     ("", "", None),
 ])  # fmt: skip
 def test_a_command_ends_as_the_model_was_shown(shown: str, output: str | None, error: str | None) -> None:
-    """Its output and its exit status stand in one text; what the command printed itself counts as output."""
+    """Output and exit status are split from one text; an exit status that the command printed is output."""
     call = shell(shown)
 
     assert call.get("error") == error
@@ -103,7 +103,7 @@ def test_a_command_ends_as_the_model_was_shown(shown: str, output: str | None, e
 
 
 def test_an_edit_has_the_text_before_it() -> None:
-    """A replacement is an Edit with the client's hunks, an overwritten file a Write of what was there."""
+    """A replacement becomes an Edit with the client's hunks, an overwrite a Write with the text before it."""
     told = [event for each in PAYLOADS for event in gemini.events(each)]
     calls = {event["tool_name"]: event for event in told if event["hook_event_name"] == "PostToolUse"}
 
@@ -119,7 +119,7 @@ def test_an_edit_has_the_text_before_it() -> None:
 
 
 def test_context_goes_back_under_the_clients_own_name(memory: Path) -> None:
-    """A block is answered to `AfterTool`, not to the event that it became."""
+    """A block answers `AfterTool`, the client's own event, and not the event it was mapped to."""
     ran = {"tool_name": "run_shell_command", "tool_input": {"command": "x"}, "tool_response": {}}
     payload = {"session_id": "s1", "hook_event_name": "AfterTool", **ran}
 
@@ -136,7 +136,7 @@ def test_context_goes_back_under_the_clients_own_name(memory: Path) -> None:
 
 
 def test_the_first_prompt_brings_the_block_of_the_start(memory: Path) -> None:
-    """Nothing is said at the start itself, where it would cost a resumed session the prompt; then once."""
+    """The start's block comes once, with the first prompt: at a resumed start it would cost the prompt."""
     session_row("earlier", project_dir="/p", summary="Built a dam of willow.", summarized_pk=1)
     common = {"session_id": "s1", "cwd": "/p"}
     started = {**common, "hook_event_name": "SessionStart", "source": "startup"}
@@ -163,7 +163,7 @@ COMMON = {
 
 
 def payload(name: str, **fields: Any) -> dict[str, Any]:
-    """Return a payload, in Cursor's order: the event's own fields before its name."""
+    """Return a payload in Cursor's order: the event's own fields before its name."""
     first = {each: COMMON[each] for each in ("conversation_id", "generation_id", "model")}
     return {**first, **fields, "hook_event_name": name, **COMMON}
 
@@ -187,7 +187,7 @@ def payload(name: str, **fields: Any) -> dict[str, Any]:
 def test_a_payload_of_cursors_becomes_an_event(
     home: Path, hook: str, event: dict[str, Any], stored: tuple[str, str, str | None]
 ) -> None:
-    """It has Claude Code's names and Cursor's as its client; the user's address is not kept."""
+    """A Cursor payload is stored with Claude Code's names, as Cursor's, without the user's email address."""
     done = run_hook(hook, event)
 
     [(text, *found)] = rows(
@@ -199,7 +199,7 @@ def test_a_payload_of_cursors_becomes_an_event(
 
 
 def test_a_field_alone_does_not_make_it_cursors(home: Path) -> None:
-    """Without `cursor_version` it is Claude Code's event, whatever its first field is called."""
+    """Without `cursor_version` an event is Claude Code's, whatever its first field."""
     event = {"conversation_id": "c1", "session_id": "s1", "hook_event_name": "Stop"}
     event["last_assistant_message"] = "x"
 

@@ -1,6 +1,6 @@
-"""Calls: small programs with their truth written by hand or checked by the compiler, in files of tests/data.
+"""Test resolved calls of small programs against files of tests/data, checked by hand or compiler.
 
-Those in Python are in `codemap/<category>.txt`, others in `calls/<language>`.
+Python programs are in `codemap/<category>.txt`, others in `calls/<language>`.
 """
 
 import sys
@@ -16,7 +16,7 @@ import call_cases
 
 CASES = call_cases.cases()
 DATA = Path(__file__).parent / "data" / "calls"
-# The first file of a case in each language, and the one whose names stand alone.
+# The first file of a case in each language, and the file whose functions are named without a path.
 FIRST = {"go": ("main.go", ""), "java": ("Main.java", ""), "rust": ("src/lib.rs", "src/lib.rs")}
 FIRST["typescript"] = ("main.ts", "main.ts")
 WRONG_CASES = {
@@ -26,12 +26,12 @@ WRONG_CASES = {
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.category}: {case.name}")
 def test_edges_are_those_written_by_hand(case: call_cases.Case) -> None:
-    """The map finds the calls that a case makes, and no others."""
+    """The map finds exactly the calls of a Python case."""
     assert {(edge.caller, edge.callee) for edge in call_cases.edges(case)} == case.calls
 
 
 def of(language: str) -> Iterator[Any]:
-    """Yield the cases of a language, each with the file whose names stand alone."""
+    """Yield the cases of a language, each with the file whose functions are named without a path."""
     first, alone = FIRST[language]
     for case in call_cases.cases(str(DATA / language), first=first):
         wrong = WRONG_CASES.get(case.name)
@@ -41,12 +41,12 @@ def of(language: str) -> Iterator[Any]:
 
 @pytest.mark.parametrize(("case", "alone"), [each for language in FIRST for each in of(language)])
 def test_edges_beyond_python_are_those_of_the_case(case: call_cases.Case, alone: str) -> None:
-    """In each language the map finds the calls that a case makes, and no others."""
+    """In each language the map finds exactly the calls of a case."""
     assert call_cases.named_calls(case, first=alone) == case.calls
 
 
 def test_globs_of_other_crates_are_read_in_bounded_time() -> None:
-    """Modules that import all of many crates, or of each other, are resolved."""
+    """Glob imports of many crates, or of modules in a circle, are resolved in bounded time."""
     globs = "".join(f"use a{at}::*;\n" for at in range(60))
     line = "mod m{} {{ use super::m{}::*; use super::*; }}\n"
     circle = "".join(line.format(at, (at * 7 + 1) % 60) for at in range(60))

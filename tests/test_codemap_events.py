@@ -1,4 +1,4 @@
-"""Tests that events change the map and name who did it; after a whole history it equals the files."""
+"""Test that events update the code map and its authorship, and that it equals the files after a history."""
 
 import json
 import os
@@ -29,7 +29,7 @@ import recorded_ledger
 
 @pytest.fixture
 def project(memory: Path, tmp_path: Path) -> Path:
-    """Return the folder of a project with two files, in a repository, and the memory open."""
+    """Return the folder of a project with two files in a repository, with the memory open."""
     return repository(tmp_path)
 
 
@@ -40,7 +40,7 @@ def command(text: str, folder: Path) -> dict[str, Any]:
 
 
 def test_an_edit_is_its_observations_doing(project: Path) -> None:
-    """What was there before is nobody's; what changed meanwhile is the session's, not the edit's."""
+    """An edit's changes are its observation's, other changes since are the session's, older code nobody's."""
     first = happen(project, edited(project, "a.py", "return x", "return x + 1"))
     assert changes(project) == [("f", "modified", "s1", first)]
 
@@ -54,7 +54,7 @@ def test_an_edit_is_its_observations_doing(project: Path) -> None:
 
 
 def test_edits_made_together_are_one_observations_doing(project: Path) -> None:
-    """Of a MultiEdit every function that it changed is told."""
+    """Every function that a MultiEdit changed is credited to its observation."""
     path = project / "a.py"
     before = path.read_text()
     edits = [
@@ -68,7 +68,7 @@ def test_edits_made_together_are_one_observations_doing(project: Path) -> None:
 
 
 def test_a_new_file_is_new_to_the_session(project: Path) -> None:
-    """All its functions are; those of a file that was overwritten unseen are not."""
+    """All functions of a new file are new; of an overwritten file, only those that differ."""
     text = "def h(): pass\n"
     written = {"file_path": str(project / "new.py"), "content": text}
     response = {"type": "create", "content": text}
@@ -81,7 +81,7 @@ def test_a_new_file_is_new_to_the_session(project: Path) -> None:
 
 
 def test_an_event_counts_once_and_not_after_a_later_one(project: Path) -> None:
-    """Done twice it changes nothing, nor when a later edit of the file was taken in before it."""
+    """An event counts once, and not at all after a later edit of the same file."""
     earlier = edited(project, "a.py", "return x", "return 1")
     later = edited(project, "a.py", "return 1", "return 2")
     ids = [inbox.append(json.dumps(event), str(project)) for event in (earlier, later)]
@@ -97,7 +97,7 @@ def test_an_event_counts_once_and_not_after_a_later_one(project: Path) -> None:
 
 @pytest.mark.parametrize("text", ["git checkout other", "cd . && git -C . merge other"])
 def test_git_commands_have_the_project_read_again(project: Path, text: str) -> None:
-    """What came, went and changed by them is the session's."""
+    """After a git command the project is reread, and what it changed is credited to the session."""
     git(project, "add", "-A")
     git(project, "commit", "-qm", "1")
     file_index.scan(str(project))
@@ -118,7 +118,7 @@ def test_git_commands_have_the_project_read_again(project: Path, text: str) -> N
 
 
 def test_what_a_command_writes_is_read_again(project: Path) -> None:
-    """Of a shell command the files that it certainly writes."""
+    """The files that a shell command certainly writes are reread."""
     file_index.scan(str(project))
     (project / "a.py").write_text(A.replace("x", "y"))
 
@@ -130,7 +130,7 @@ def test_what_a_command_writes_is_read_again(project: Path) -> None:
 def test_what_fails_to_be_followed_does_not_stop_the_observation(
     project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is logged; the event is finished, its observation stored."""
+    """If updating the map fails, that is logged, and the event still becomes an observation."""
 
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("boom")
@@ -145,7 +145,7 @@ def test_what_fails_to_be_followed_does_not_stop_the_observation(
 
 
 def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
-    """What it made and changed is new, what it made and removed is nothing."""
+    """A session's net changes: made and changed is new, made and removed is nothing."""
     happen(project, edited(project, "a.py", "class C", "def made(): pass\n\n\ndef gone(): pass\n\n\nclass C"))
     happen(project, edited(project, "a.py", "def made(): pass", "def made(): return 1"))
     happen(project, edited(project, "a.py", "def gone(): pass\n", ""))
@@ -156,7 +156,7 @@ def test_a_session_tells_what_it_did_in_sum(project: Path) -> None:
 
 
 def test_what_a_project_had_at_its_first_scan_no_session_changed(project: Path) -> None:
-    """A git command has all of it read; only what the session edited, before or since, is its own."""
+    """The first scan of a project credits no session; only edits before or after it are credited."""
     happen(project, edited(project, "a.py", "return x", "return 1"))
 
     file_index.rescan(str(project), Seen("s1"))
@@ -169,7 +169,7 @@ def test_what_a_project_had_at_its_first_scan_no_session_changed(project: Path) 
 
 
 def test_a_home_folder_is_not_mapped_by_itself(memory: Path, tmp_path: Path) -> None:
-    """Outside of a repository only files that sessions touched are read, whatever lies beside them."""
+    """Outside of a repository only files that sessions touched are mapped, whatever else the folder has."""
     folder = tmp_path.resolve()
     (folder / "a.py").write_text(A)
     (folder / "other.py").write_text(A)
@@ -183,7 +183,7 @@ def test_a_home_folder_is_not_mapped_by_itself(memory: Path, tmp_path: Path) -> 
 def test_a_large_repository_is_mapped_whole_only_when_asked(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By itself the files that are known are read."""
+    """A large repository is mapped whole only on request; otherwise only its known files are read."""
     monkeypatch.setattr(file_index, "MOST_FILES", 1)
     happen(project, edited(project, "a.py", "return x", "return 1"))
 
@@ -192,7 +192,7 @@ def test_a_large_repository_is_mapped_whole_only_when_asked(
 
 
 def test_a_formatter_is_noticed_and_old_files_are_not_read(project: Path) -> None:
-    """After an edit only what was written since is read again."""
+    """A rescan of newer files reads files written since the last scan and skips older ones."""
     happen(project, edited(project, "a.py", "return x", "return 1"))
     os.utime(project / "b.py", (1, 1))
     file_index.rescan(str(project), Seen("s1"))
@@ -209,7 +209,7 @@ WRITTEN_BY_SCRIPT = {"test_parse_amount", "test_parse_amount_refuses", "test_for
 
 
 def names(project_dir: str) -> dict[str, set[str]]:
-    """Return the names of the functions in the map by file."""
+    """Return the names of mapped functions by file."""
     found: dict[str, set[str]] = {path: set() for path in code.source_files(project_dir)}
     for row in code.functions(project_dir):
         found[row.file_path].add(row.qualified_name)
@@ -217,7 +217,7 @@ def names(project_dir: str) -> dict[str, set[str]]:
 
 
 def after_session(number: int) -> dict[str, set[str]]:
-    """Return the names that are there after a session."""
+    """Return the expected names by file after a session."""
     if known := FUNCTIONS["after_session"].get(str(number)):
         return {path: set(names) for path, names in known.items()}
     return {path: {name for name, *_ in rows} for path, rows in FUNCTIONS["final"].items()}
@@ -226,7 +226,7 @@ def after_session(number: int) -> dict[str, set[str]]:
 def test_the_map_equals_the_files_after_each_session(
     memory: Path, tmp_path: Path, consumer: Callable[[], Any]
 ) -> None:
-    """Through real hooks and a real consumer, with real files; calls are those of the final files."""
+    """With real hooks and a consumer the map equals the files after each session, its calls at the end."""
     folder = (tmp_path / "ledger").resolve()
     folder.mkdir()
     sessions: dict[str, list[dict[str, Any]]] = {}
@@ -258,7 +258,7 @@ def test_the_map_equals_the_files_after_each_session(
 
 
 def test_the_events_alone_give_the_map(memory: Path) -> None:
-    """Where the project's folder is not there, only what a script wrote is missing."""
+    """Events alone, without the project's folder, give the map, except for files that a script wrote."""
     for event in demo.recorded_events():
         inbox.append(json.dumps(event), demo.PROJECT)
         work_off()

@@ -1,4 +1,4 @@
-"""The code map's two pure questions: what does a source define, and what changed between two of them."""
+"""Test two pure functions of the code map: definitions in a source, and changes between two sources."""
 
 import sys
 import warnings
@@ -15,7 +15,7 @@ SOURCE = CASES["source"]
 
 
 def test_extract_lists_every_definition() -> None:
-    """Functions, methods and classes come in the order of their lines, nested and conditional ones too."""
+    """Functions, methods and classes come in line order, nested and conditional ones included."""
     found = [
         (f.qualified_name, f.kind, f.signature, f.docstring, f.decorators, f.line, f.end_line)
         for f in extract(SOURCE)
@@ -53,7 +53,7 @@ def _hash(source: str, name: str = "f") -> str:
     ],
 )
 def test_body_hash_stays_when_nothing_is_done_differently(same: str) -> None:
-    """Comments, whitespace and docstrings do not count as a change."""
+    """Comments, whitespace and docstrings do not change a body's hash."""
     original = _hash("def f(a):\n    return a + 1\n")
 
     assert (_hash(same), len(original)) == (original, 32)
@@ -70,12 +70,12 @@ def test_body_hash_stays_when_nothing_is_done_differently(same: str) -> None:
     ],
 )
 def test_body_hash_changes_with_what_is_done(other: str) -> None:
-    """Body, parameters, annotations, decorators and async all count."""
+    """Body, parameters, annotations, decorators and async change the hash."""
     assert _hash(other) != _hash("def f(a):\n    return a + 1\n")
 
 
 def test_class_hash_leaves_methods_to_themselves() -> None:
-    """A class changes with its own statements, not with the body of a method."""
+    """A class's hash covers its own statements and not its methods' bodies."""
     original = "class f:\n    limit = 1\n    def m(self):\n        return 1\n"
 
     assert _hash(original.replace("return 1", "return 2")) == _hash(original)
@@ -83,7 +83,7 @@ def test_class_hash_leaves_methods_to_themselves() -> None:
 
 
 def test_extract_reports_no_warnings_of_the_source() -> None:
-    """A doubtful escape in somebody's source is neither printed nor taken for an error."""
+    """An invalid escape in a source is neither printed as a warning nor an error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         (function,) = extract('def f():\n    return "\\d"\n')
@@ -118,7 +118,7 @@ AFTER = (
         (BEFORE, BEFORE, ()),
         ("def a(): ...\n", "def a(:\n", ()),
         ("def a(:\n", "def a(): ...\n", ()),
-        # a property is one thing: its getter changed, its setter did not
+        # a property is one function: its getter changed, its setter did not
         (
             "class A:\n    @property\n    def p(self): return 1\n    @p.setter\n    def p(self, v): pass\n",
             "class A:\n    @property\n    def p(self): return 2\n    @p.setter\n    def p(self, v): pass\n",
@@ -129,7 +129,7 @@ AFTER = (
     ],
 )
 def test_diff_names_what_changed(before: str | None, after: str | None, changes: tuple[Change, ...]) -> None:
-    """New, modified and deleted definitions come in the order of their lines; unparsable sides give none."""
+    """New, modified and deleted definitions come in line order; an unparsable side gives none."""
     assert diff(before, after) == changes
 
 
@@ -137,7 +137,7 @@ PROPERTY = CASES["property"]
 
 
 def test_accessors_of_a_property_are_one_function() -> None:
-    """A property is told by its getter, spans its setter, and changes with either."""
+    """A property is one function: described by its getter, spanning its setter, changed by either."""
     (_, found) = extract(PROPERTY)
 
     assert (found.signature, found.docstring, found.line, found.end_line) == ("p() -> int", "Gets.", 3, 9)
@@ -147,7 +147,7 @@ def test_accessors_of_a_property_are_one_function() -> None:
 
 
 def test_last_definition_counts() -> None:
-    """Of overloads and of plain repetition the last one stays."""
+    """Of overloads and of repeated definitions only the last counts."""
     source = "@overload\ndef f(a: int): ...\n@overload\ndef f(a: str): ...\ndef f(a): return a\n"
 
     assert [(f.qualified_name, f.signature, f.line) for f in extract(source)] == [("f", "f(a)", 5)]
@@ -164,7 +164,7 @@ def test_last_definition_counts() -> None:
     ],
 )
 def test_signature_is_what_stands_between_the_brackets(head: str, signature: str | None) -> None:
-    """Types, defaults, `*`, `/` and `**` are kept, as `ast.unparse` writes them."""
+    """A signature keeps types, defaults, `*`, `/` and `**`, as `ast.unparse` writes them."""
     (function,) = extract(head)
 
     assert function.signature == (signature or "f(a=-1, b=(1, 2), c=x.y[z]) -> dict[str, list[int]]")
@@ -172,6 +172,6 @@ def test_signature_is_what_stands_between_the_brackets(head: str, signature: str
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters came with Python 3.12")
 def test_signature_has_type_parameters() -> None:
-    """A generic function and class show what they are generic in."""
+    """The signature of a generic function or class has its type parameters."""
     generic = extract("def f[T](a: T) -> T: ...\nclass C[K]: ...\n")
     assert [f.signature for f in generic] == ["f[T](a: T) -> T", "C[K]"]

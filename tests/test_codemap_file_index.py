@@ -1,4 +1,4 @@
-"""The map as it is remembered: what a scan changes in it, and what is stored of a source."""
+"""Test the stored code map: what a scan changes in it, and what is stored of a source."""
 
 import os
 from pathlib import Path
@@ -20,12 +20,12 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
 @pytest.fixture
 def project(memory: Path, tmp_path: Path) -> Path:
-    """Return the folder of a project with two files, in a repository, and the memory open."""
+    """Return the folder of a project with two files in a repository, with the memory open."""
     return repository(tmp_path)
 
 
 def test_a_scan_tells_new_modified_deleted_and_unchanged(project: Path) -> None:
-    """Against the last scan, by function; only changed files are read."""
+    """A scan counts new, modified, deleted and unchanged functions of changed files; others are not read."""
     first = file_index.scan(str(project))
     assert (first.files, first.changed) == (2, ["a.py", "b.py"])
     assert dict(first.changes) == {"new": 4}
@@ -44,7 +44,7 @@ def test_a_scan_tells_new_modified_deleted_and_unchanged(project: Path) -> None:
 
 
 def test_comments_and_docstrings_change_nothing_but_lines(project: Path) -> None:
-    """A function that moved down is unchanged, at its new lines."""
+    """A function moved by comments is unchanged, at its new lines."""
     file_index.scan(str(project))
     (project / "a.py").write_text("# a comment\n\n" + A.replace("return x", '"""Doc."""\n    return x'))
 
@@ -55,7 +55,7 @@ def test_comments_and_docstrings_change_nothing_but_lines(project: Path) -> None
 
 
 def test_files_that_go_or_are_renamed_leave_the_map(project: Path) -> None:
-    """Also those inside a folder that is now left out."""
+    """Removed, renamed and newly ignored files leave the map."""
     file_index.scan(str(project))
     (project / "a.py").rename(project / "c.py")
     (project / "build").mkdir()
@@ -68,7 +68,7 @@ def test_files_that_go_or_are_renamed_leave_the_map(project: Path) -> None:
 
 
 def test_a_file_that_cannot_be_parsed_keeps_its_last_good_map(project: Path) -> None:
-    """And says so, until it can be."""
+    """An unparsable file keeps its last good map, and each scan reports the error until it is fixed."""
     file_index.scan(str(project))
     (project / "a.py").write_text("def broken(:\n")
 
@@ -82,7 +82,7 @@ def test_a_file_that_cannot_be_parsed_keeps_its_last_good_map(project: Path) -> 
 
 
 def test_a_file_that_cannot_be_read_keeps_its_last_good_map(project: Path) -> None:
-    """And is told of; a pipe, on which nobody will ever write, is no file."""
+    """An unreadable file keeps its last good map and is reported; a named pipe counts as no file."""
     file_index.scan(str(project))
     (project / "a.py").unlink()
     (project / "a.py").symlink_to("a.py")
@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_read_keeps_its_last_good_map(project: Path) -> No
 
 
 def test_a_folder_that_is_gone_changes_nothing(project: Path) -> None:
-    """An unmounted disk is no deletion of everything on it."""
+    """A missing project folder, such as an unmounted disk, deletes nothing from the map."""
     file_index.scan(str(project))
     project.rename(project.parent / "elsewhere")
 
@@ -108,7 +108,7 @@ def test_a_folder_that_is_gone_changes_nothing(project: Path) -> None:
 
 
 def test_links_out_of_the_project_and_to_ignored_files_are_not_kept(project: Path) -> None:
-    """Neither a scan, nor a command that names one, nor an edit through one; the map forgets what it knew."""
+    """Links to outside or ignored files are never mapped, by scan, command or edit, and leave the map."""
     file_index.scan(str(project))
     outside = project.parent / "outside.py"
     outside.write_text("def outside(): pass\n")
@@ -126,7 +126,7 @@ def test_links_out_of_the_project_and_to_ignored_files_are_not_kept(project: Pat
 
 
 def stored(project: Path) -> str:
-    """Return all that is on the disk of a memory, and unpacked what calls are resolved from."""
+    """Return all bytes of the stored memory, with unpacked scopes and facts."""
     models.close_databases()
     home = Path(os.environ["CLAUDE_MEM_HOME"])
     data = b"".join(path.read_bytes() for path in home.iterdir() if path.is_file())
@@ -135,7 +135,7 @@ def stored(project: Path) -> str:
 
 
 def test_ignored_files_are_not_kept(project: Path) -> None:
-    """Neither their functions nor what calls are resolved from."""
+    """Of ignored files neither functions nor data for resolving calls is stored."""
     config = Path(os.environ["CLAUDE_MEM_HOME"]) / "config.toml"
     config.write_text('[capture]\nignored_files = ["private_*.py"]\n')
     (project / "private_keys.py").write_text("def hidden(): pass\n")
@@ -169,7 +169,7 @@ CODE = CASES["code"]
     ],
 )
 def test_a_source_with_secrets_is_mapped_without_them(project: Path, secret: str) -> None:
-    """What redaction cuts out of a file keeps it from no map: every line stays, nothing secret is stored."""
+    """A source with secrets is mapped with all its lines, and no secret is stored."""
     source = f"{secret}\n{CODE}"
     (project / "a.py").write_text(source)
 
@@ -187,7 +187,7 @@ def test_a_source_with_secrets_is_mapped_without_them(project: Path, secret: str
 
 
 def test_a_secret_that_changes_is_no_change_of_its_function(project: Path) -> None:
-    """A hash of it is not stored either."""
+    """A changed secret changes no function's hash, so no hash of a secret is stored."""
     text = 'def f():\n    password = "{}"\n    return g(password)\n'
     hashes = []
     for secret in ("hunter2hunter2", "correcthorse99"):
@@ -199,7 +199,7 @@ def test_a_secret_that_changes_is_no_change_of_its_function(project: Path) -> No
 
 
 def test_projects_are_apart(project: Path, tmp_path: Path) -> None:
-    """The same file in another project has its own functions, history and calls."""
+    """The same file in two projects has separate functions, history and calls."""
     other = (tmp_path / "other").resolve()
     other.mkdir()
     (other / "a.py").write_text(A)
@@ -218,7 +218,7 @@ def test_projects_are_apart(project: Path, tmp_path: Path) -> None:
 
 
 def test_calls_are_resolved_from_what_is_kept(project: Path) -> None:
-    """No source is read for it; a scan that finds nothing changed resolves nothing."""
+    """Calls are resolved from stored data without reading sources, and only after a change."""
     file_index.scan(str(project))
     direct = Project(str(project))
     direct.scan()
@@ -235,7 +235,7 @@ def test_calls_are_resolved_from_what_is_kept(project: Path) -> None:
 
 
 def test_edges_follow_the_code(project: Path) -> None:
-    """One that is gone from the code is gone, one that stays keeps its row."""
+    """An edge that left the code is deleted; one that stays keeps its row."""
     file_index.scan(str(project))
     graph.refresh(str(project), "s1")
     before = {row.caller_function: row.id for row in call_edges.edges(str(project))}
@@ -250,7 +250,7 @@ def test_edges_follow_the_code(project: Path) -> None:
 
 
 def test_what_another_python_packed_is_read_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The digests are the same, but nothing could be resolved from it."""
+    """Data packed by another Python version is replaced by reading the unchanged files again."""
     file_index.scan(str(project))
     monkeypatch.setattr(terms, "FORMAT", ("scopes", 0, (3, 99)))
     monkeypatch.setattr(file_index, "_FORMAT", str(terms.FORMAT))
@@ -262,7 +262,7 @@ def test_what_another_python_packed_is_read_again(project: Path, monkeypatch: py
 
 
 def test_deep_scopes_are_packed_wherever_they_are_read() -> None:
-    """An expression 700 deep comes back, though the stack is nearly full by then."""
+    """Scopes nested 700 deep are packed and unpacked even on a nearly full stack."""
     source = "def f():\n    return " + " + ".join(["g()"] * 700) + "\n"
     packed = terms.pack(scan_source("a.py", source).scopes, lambda _: {})
 
@@ -276,12 +276,12 @@ def test_deep_scopes_are_packed_wherever_they_are_read() -> None:
     "data", [b"", b"junk", terms.pack((), dict.fromkeys)[:-1], terms.pack((), dict.fromkeys)[2:]]
 )
 def test_damaged_packs_are_none(data: bytes) -> None:
-    """Whatever happened to them."""
+    """Damaged packs unpack to None."""
     assert terms.unpack(data) is None
 
 
 def test_packs_hold_all_of_a_scope(project: Path) -> None:
-    """What comes out equals what went in, for this project's own sources."""
+    """Unpacked scopes equal those packed, and packs are smaller than the source."""
     source = Path(terms.__file__).with_name("calls.py").read_bytes()
     scopes = scan_source("calls.py", source).scopes
 
@@ -291,7 +291,7 @@ def test_packs_hold_all_of_a_scope(project: Path) -> None:
 
 @pytest.mark.parametrize(("name", "count"), CASES["found"])
 def test_functions_are_found_by_the_end_of_their_names(project: Path, name: str, count: int) -> None:
-    """With or without class, module, file; a file as the shell writes it, too."""
+    """Functions are found by the end of their name, with or without class, module or file path."""
     file_index.scan(str(project))
 
     assert len(code.find_functions(str(project), name.format(project=project))) == count
@@ -299,7 +299,7 @@ def test_functions_are_found_by_the_end_of_their_names(project: Path, name: str,
 
 
 def test_calls_of_a_very_large_project_are_resolved_when_asked(project: Path) -> None:
-    """Not by every edit."""
+    """In a very large project calls are resolved only when asked, not after every edit."""
     file_index.scan(str(project))
 
     assert not graph.refresh(str(project), "s1", most_lines=11)
@@ -307,7 +307,7 @@ def test_calls_of_a_very_large_project_are_resolved_when_asked(project: Path) ->
 
 
 def test_hostile_files_are_kept_in_bounds(project: Path) -> None:
-    """Half characters, endless signatures, names that are no text: the map takes what can be stored."""
+    """Half characters, endless signatures and odd file names are stored within bounds."""
     numbers = ", ".join(f"a{n}=1" for n in range(5_000))
     (project / "odd.py").write_text(
         f'def f({numbers}):\n    "\\ud800 half"\n\n\n@d("{"x" * 9_000}")\ndef g(): "a\\0b"\n'

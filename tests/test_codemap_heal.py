@@ -1,4 +1,4 @@
-"""The graph that heals: what confirms an edge, what finds one, what lets it go stale, and by how much."""
+"""Test the healing of the call graph: what confirms, discovers or ages an edge, and by how much."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ class Screen:
 
 @pytest.fixture
 def shop(memory: Path, tmp_path: Path) -> Path:
-    """Return the folder of a mapped project of which one call cannot be resolved."""
+    """Return the folder of a mapped project with one unresolvable call."""
     folder = tmp_path.resolve()
     (folder / "shop.py").write_text(SHOP)
     (folder / "printers.py").write_text(PRINTERS)
@@ -41,7 +41,7 @@ def shop(memory: Path, tmp_path: Path) -> Path:
 
 
 def resolve(folder: Path) -> None:
-    """Map the project as it is, and resolve its calls."""
+    """Scan the project and resolve its calls."""
     file_index.scan(str(folder))
     graph.refresh(str(folder), "s1")
 
@@ -60,13 +60,13 @@ def edges(folder: Path) -> dict[tuple[str, str], models.CallEdge]:
 
 
 def fail(folder: Path, output: str) -> None:
-    """Record a failed command that printed this."""
+    """Record a failed command with this output."""
     event = tool_event("Bash", tool_input={"command": "pytest"}, error=output, is_interrupt=False)
     happen(folder, event | {"hook_event_name": "PostToolUseFailure"})
 
 
 def test_functions_changed_together_confirm_the_edge_between_them(shop: Path) -> None:
-    """In the direction in which it is, whatever their order; each observation counts once."""
+    """An observation that changed two functions confirms the edge between them once, in its direction."""
     before = edges(shop)["Till.pay", "Till.total"]
     models.CallEdge.update(confidence=0.5).where(models.CallEdge.id == before.id).execute()
     observe(shop, 1, "Till.total", "Till.pay")
@@ -82,7 +82,7 @@ def test_functions_changed_together_confirm_the_edge_between_them(shop: Path) ->
 
 
 def test_confirmations_come_closer_and_closer_to_the_ceiling() -> None:
-    """A surer edge stays as sure as the code makes it."""
+    """Each confirmation raises confidence less, towards 0.95; an edge above that keeps its confidence."""
     assert boosted(0.6) == pytest.approx(0.6525)
     assert boosted(0.6, 2) == pytest.approx(boosted(boosted(0.6)))
     assert 0.94 < boosted(0.35, 40) < 0.95
@@ -90,7 +90,7 @@ def test_confirmations_come_closer_and_closer_to_the_ceiling() -> None:
 
 
 def test_an_unresolved_call_is_found_by_its_name(shop: Path) -> None:
-    """With 0.6, at the line of the call; a pair that no call of the code allows for is not."""
+    """A mention resolves an unresolved call at 0.6, with its line; pairs without such a call get no edge."""
     observe(shop, 1, "Till.pay", "check")
     observe(shop, 2, "print_slip", file="printers.py", summary="So that Till.pay() prints.")
     observe(shop, 3, "Screen", file="printers.py", summary="Beside check().")
@@ -108,7 +108,7 @@ def test_an_unresolved_call_is_found_by_its_name(shop: Path) -> None:
 
 
 def test_what_a_function_is_given_is_no_other_function(shop: Path) -> None:
-    """A parameter that is called is not the function of its name, such as pytest's fixtures."""
+    """A call of a parameter is not a call of a function of that name, such as a pytest fixture's."""
     (shop / "shop.py").write_text(SHOP.replace("pay(self, sum)", "pay(self, sum, print_slip)"))
     resolve(shop)
     observe(shop, 1, "print_slip", file="printers.py", summary="So that Till.pay prints.")
@@ -117,7 +117,7 @@ def test_what_a_function_is_given_is_no_other_function(shop: Path) -> None:
 
 
 def test_a_name_that_two_functions_have_names_none(shop: Path) -> None:
-    """A mention counts when it is clear which function is meant."""
+    """A mention counts only if its name belongs to a single function."""
     (shop / "more.py").write_text("class Till:\n    def pay(self): pass\n")
     file_index.scan(str(shop))
     observe(shop, 1, "print_slip", file="printers.py", summary="So that Till.pay() prints.")
@@ -138,7 +138,7 @@ LONG_FRAMES = CASES["long_frames"]
 
 @pytest.mark.parametrize("output", [PYTHON_FRAMES, SHORT_FRAMES, LONG_FRAMES])
 def test_a_traceback_tells_who_called_whom(shop: Path, output: str) -> None:
-    """In Python's form and in both of pytest's; what ran is found though the code does not show it."""
+    """Tracebacks in Python's and both of pytest's formats add edges that the code does not show."""
     fail(shop, output.format(shop=shop))
 
     heal(str(shop))
@@ -156,7 +156,7 @@ def test_a_traceback_tells_who_called_whom(shop: Path, output: str) -> None:
     ],
 )
 def test_frames_with_something_between_are_no_call(shop: Path, between: str) -> None:
-    """A library's frame, or the end of a traceback."""
+    """Frames separated by a library's frame or a traceback's end are no call."""
     output = PYTHON_FRAMES.format(shop=shop).replace(
         f'  File "{shop}/printers', f'{between}  File "{shop}/printers'
     )
@@ -168,14 +168,14 @@ def test_frames_with_something_between_are_no_call(shop: Path, between: str) -> 
 
 
 def test_a_frame_of_an_older_version_is_no_call(shop: Path) -> None:
-    """Where another function stands at its line by now."""
+    """A frame whose line belongs to another function by now is no call."""
     fail(shop, PYTHON_FRAMES.format(shop=shop).replace("line 7, in pay", "line 11, in pay"))
 
     assert dict(heal(str(shop))) == {}
 
 
 def test_an_observed_edge_stays_until_a_function_of_it_goes(shop: Path) -> None:
-    """A scan that cannot see it leaves it; one that sees it makes it the code's, with its confirmations."""
+    """An observed edge survives scans, becomes the code's once seen there, and goes with its functions."""
     observe(shop, 1, "print_slip", file="printers.py", summary="Till.pay prints")
     observe(shop, 2, "print_slip", file="printers.py", summary="Till.pay prints")
     heal(str(shop))
@@ -195,14 +195,14 @@ def test_an_observed_edge_stays_until_a_function_of_it_goes(shop: Path) -> None:
 
 
 def close_sessions(folder: Path, first: int, count: int) -> None:
-    """Store closed sessions that began after everything before."""
+    """Store closed sessions that began later than all others."""
     for number in range(first, first + count):
         at = inbox.utc_text(4_000_000_000 + number)
         session_row(f"later{number}", project_dir=str(folder), started_at=at, status="closed")
 
 
 def test_stale_observed_edges_decay_once_a_session_down_to_the_floor(shop: Path) -> None:
-    """After ten sessions without a confirmation, by 0.05; what the code shows does not."""
+    """After ten sessions without confirmation an observed edge loses 0.05 a session, down to 0.05."""
     observe(shop, 1, "print_slip", file="printers.py", summary="Till.pay prints")
     heal(str(shop))
 
@@ -222,7 +222,7 @@ def test_stale_observed_edges_decay_once_a_session_down_to_the_floor(shop: Path)
 
 
 def test_a_confirmed_edge_goes_stale_too_and_a_new_confirmation_stops_it(shop: Path) -> None:
-    """What counts is when it was confirmed last, in this project's sessions."""
+    """Decay counts from the last confirmation, in sessions of the same project."""
     observe(shop, 1, "print_slip", file="printers.py", summary="Till.pay prints")
     observe(shop, 2, "print_slip", file="printers.py", summary="Till.pay prints")
     heal(str(shop))
@@ -239,7 +239,7 @@ def test_a_confirmed_edge_goes_stale_too_and_a_new_confirmation_stops_it(shop: P
 
 
 def test_healing_is_logged(shop: Path) -> None:
-    """What was done stands in the event log, with the project."""
+    """Healing is logged with its counts and the project."""
     observe(shop, 1, "Till.total", "Till.pay")
     heal(str(shop))
 
@@ -248,7 +248,7 @@ def test_healing_is_logged(shop: Path) -> None:
 
 
 def test_huge_and_hostile_observations_cost_little(shop: Path) -> None:
-    """A thousand functions at once are no neighbours; odd frames are no frames."""
+    """An observation of a thousand functions confirms no neighbours, and malformed frames are ignored."""
     observe(shop, 1, *[f"f{n}" for n in range(1000)], "Till.pay", "Till.total")
     lines = (
         'File "' * 50_000 + '\nFile "x.py", line 99999999999999999999999, in f\n' + "_____ a _____\n" * 20_000
@@ -263,14 +263,14 @@ def test_huge_and_hostile_observations_cost_little(shop: Path) -> None:
 
 @pytest.mark.parametrize("depth", [900, 100_000])
 def test_an_answer_may_be_nested_as_deep_as_it_likes(depth: int) -> None:
-    """What can be read is found, what cannot says nothing; neither is an error."""
+    """A deeply nested tool response is read or gives nothing, and raises no error."""
     raw = '{"error": "a", "tool_response": ' + '{"x": [' * depth + '"deep"' + "]}" * depth + "}"
 
     assert evidence.output_of(raw) in {"deep\na", ""}
 
 
 def test_an_edit_of_two_functions_heals_through_the_consumer(shop: Path, memory: Path, consumer: Any) -> None:
-    """From the hook's event to the healed edge, with a consumer process."""
+    """An edit of two functions creates their edge, from the hook's event through a consumer process."""
     from support.hooks import run_hook
     from support.processes import wait_until
 

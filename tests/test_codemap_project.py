@@ -1,4 +1,4 @@
-"""A project's map: what is read again and when, what an edge says, and files that are out to break it."""
+"""Test a project's map: what is reread and when, what edges contain, and hostile files."""
 
 import os
 import sys
@@ -32,12 +32,12 @@ def project(folder: Path, **files: str) -> Project:
 
 
 def pairs(found: Project) -> set[tuple[str, str]]:
-    """Return callers and callees."""
+    """Return the pairs of caller and callee."""
     return {(edge.caller, edge.callee) for edge in found.edges()}
 
 
 def test_edge_says_where_how_and_how_surely(tmp_path: Path) -> None:
-    """An edge names caller, callee, file, line, resolution, level, confidence and the call's form."""
+    """An edge has caller, callee, file, line, resolution, level, confidence and the call's form."""
     found = project(
         tmp_path,
         main="from other import g\n\n\nclass A:\n    def m(self):\n        self.n()\n        g()\n"
@@ -64,7 +64,7 @@ LINES = CASES["lines"]
     ],
 )  # fmt: skip
 def test_an_edges_line_is_that_of_the_call(tmp_path: Path, caller: str, callee: str, line: int) -> None:
-    """The line on which the callee's name stands, or the operand that the language calls it for."""
+    """An edge's line is that of the callee's name, or of the operand for an implicit call."""
     found = project(tmp_path, main=LINES)
 
     lines = {(edge.caller, edge.callee): edge.line for edge in found.edges()}
@@ -72,7 +72,7 @@ def test_an_edges_line_is_that_of_the_call(tmp_path: Path, caller: str, callee: 
 
 
 def test_construction_names_the_class_and_its_constructor(tmp_path: Path) -> None:
-    """`Cls()` has an edge to the class, marked as such, and one to `__init__`."""
+    """`Cls()` has an edge to the class, marked as one, and one to `__init__`."""
     found = project(tmp_path, main="class A:\n    def __init__(self): pass\ndef f(): A()\n")
 
     told = [(edge.callee, edge.is_class, edge.shape) for edge in found.edges()]
@@ -80,7 +80,7 @@ def test_construction_names_the_class_and_its_constructor(tmp_path: Path) -> Non
 
 
 def test_unique_name_is_a_guess_and_scored_apart(tmp_path: Path) -> None:
-    """A call whose receiver is unknown goes to the only class with such a method, at the level "guess"."""
+    """A call on an unknown receiver goes to the only class with such a method, at the level "guess"."""
     found = project(tmp_path, main="class A:\n    def only_here(self): pass\ndef f(x): x.only_here()\n")
 
     assert [(edge.callee, edge.level) for edge in found.edges()] == [("main.A.only_here", "guess")]
@@ -99,7 +99,7 @@ TWO = CASES["two"]
         ("def f(x: A):\n    if x: pass", {"A.__len__": "protocol"}),
         ("def f(x: A | B):\n    if x: pass", {"A.__len__": "any"}),
         ("def f(x: 'A | str'): len(x)", {"A.__len__": "any"}),
-        # What is annotated with a protocol is some other class, of which nothing is known.
+        # Annotated with a protocol, the object is of some other class, which is unknown.
         (
             "from typing import Protocol\nclass P(Protocol):\n    def m(self): ...\ndef f(x: P): x.m()",
             {"P.m": "override"},
@@ -107,14 +107,14 @@ TWO = CASES["two"]
     ],
 )
 def test_what_is_one_of_many_is_less_sure(tmp_path: Path, main: str, expected: dict[str, str]) -> None:
-    """Properties and special methods of an operand that may be something else say so by their level."""
+    """An edge is at a lower level if the operand may have several types."""
     found = project(tmp_path, main=f"{TWO}{main}\n")
 
     assert {edge.callee.removeprefix("main."): edge.level for edge in found.edges()} == expected
 
 
 def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
-    """What nothing is known of is told by its name; builtins and methods of str, list and dict are not."""
+    """Unknown calls are listed by name, except builtins and methods of str, list and dict."""
     found = project(
         tmp_path,
         main="def f(x, y):\n    print(x)\n    x.append(1)\n    y.unheard_of()\n    missing()\n"
@@ -127,7 +127,7 @@ def test_unresolved_calls_leave_out_noise(tmp_path: Path) -> None:
 
 
 def test_calls_on_what_comes_from_outside_are_unresolved_where_a_method_is_called_so(tmp_path: Path) -> None:
-    """A library may hand back the project's own objects; what has no method of that name is left out."""
+    """A call on a library's result is unresolved if the project has such a method, and else left out."""
     found = project(
         tmp_path,
         main="import lib\nclass A:\n    def save(self): pass\ndef f():\n    lib.one().save()\n"
@@ -140,7 +140,7 @@ def test_calls_on_what_comes_from_outside_are_unresolved_where_a_method_is_calle
 
 
 def test_noise_filter_keeps_the_projects_own_names(tmp_path: Path) -> None:
-    """A project's function is found though a builtin is called the same."""
+    """A project's own function is found even under a builtin's name."""
     for name in sorted(BUILTINS - {"super", "property", "staticmethod", "classmethod"}):
         found = project(tmp_path, main=f"def {name}(): pass\ndef caller(): {name}()\n")
 
@@ -148,7 +148,7 @@ def test_noise_filter_keeps_the_projects_own_names(tmp_path: Path) -> None:
 
 
 def test_a_second_scan_reads_what_has_changed(tmp_path: Path) -> None:
-    """The same content is skipped, what is gone leaves, what cannot be parsed keeps its last good map."""
+    """A second scan skips unchanged files, drops removed ones, and keeps unparsable ones' last good map."""
     found = project(tmp_path, a="def f(): g()\ndef g(): pass\n", b="def h(): pass\n", c="def i(): pass\n")
     good, same = found.files["a.py"], found.files["c.py"]
     (tmp_path / "a.py").write_text("def f(): g(\n")
@@ -163,7 +163,7 @@ def test_a_second_scan_reads_what_has_changed(tmp_path: Path) -> None:
 
 
 def test_edges_are_the_same_in_every_process(tmp_path: Path) -> None:
-    """The order of hashes has no part in the result."""
+    """Edges do not depend on the hash seed."""
     source = "import m{} as o\nclass A(o.A):\n    def m(self): super().m()\n"
     project(tmp_path, **{f"m{n}": source.format((n + 1) % 5) for n in range(5)})
     script = (
@@ -199,7 +199,7 @@ DEEP = "x = " + "(" * 150 + "1" + ")" * 150 + "\n"
     ],
 )
 def test_hostile_files_give_a_map_or_say_why_not(source: bytes, error: str) -> None:
-    """Whatever a file holds, one map comes back and nothing is raised."""
+    """A hostile file gives a map or an error text, and raises nothing."""
     found = scan_source("a.py", source)
 
     assert found.error.startswith(error)
@@ -207,7 +207,7 @@ def test_hostile_files_give_a_map_or_say_why_not(source: bytes, error: str) -> N
 
 
 def test_undecodable_text_of_a_declared_encoding_is_read() -> None:
-    """A coding line counts, as in Python."""
+    """A coding line is obeyed, as in Python."""
     assert sources.decode("# coding: latin-1\nx = 'é'\n".encode("latin-1")).endswith("x = 'é'\n")
 
 
@@ -219,14 +219,14 @@ ENDLESS = " + ".join(["g()"] * 1_100)
     [
         # A sum of 1,100 calls is too deep to follow; the file's other functions keep their edges.
         f"def f():\n    return {ENDLESS}\ndef g(): pass\ndef h(): g()\n",
-        # The scope of a lambda is left out with it, and what comes after it has its own.
+        # A lambda that is too deep is left out with its scope; what follows keeps its own scope.
         f"def g(): ...\nendless = lambda: {ENDLESS}\ndef h():\n    g()\n",
-        # `list[()]` says nothing; the other calls of the function are found.
+        # `list[()]` has no element type; the function's other calls are found.
         "def h(x: list[()], y: dict[()]): g()\ndef g(): pass\n",
     ],
 )
 def test_what_cannot_be_followed_does_not_cost_the_file(tmp_path: Path, source: str) -> None:
-    """Nor the project: the file is mapped, with the other edges."""
+    """Code that cannot be followed costs only its own edges, not the file's or the project's."""
     found = project(tmp_path, main=source)
 
     assert found.files["main.py"].error == ""
@@ -238,7 +238,7 @@ def test_what_cannot_be_followed_does_not_cost_the_file(tmp_path: Path, source: 
     [("os.getcwd()", 1), ("A()", 2), ("[os.getcwd()]", 1), ("[A()]", 2), ("A() if os else B()", 2)],
 )
 def test_scope_is_evaluated_again_for_values_of_the_project(result: str, runs: int) -> None:
-    """A scope waits for no result from outside the project, and for one of its own only once."""
+    """A scope is evaluated again only if a callee's result is a value of the project, and then once."""
     source = f"import os\nclass A: ...\nclass B: ...\ndef run(): return made()\ndef made(): return {result}\n"
     modules = Modules({"main.py": scan_source("main.py", source).scopes}, {"main.py": "main"})
 
@@ -249,7 +249,7 @@ def test_scope_is_evaluated_again_for_values_of_the_project(result: str, runs: i
 
 
 def test_circles_of_everything_end(tmp_path: Path) -> None:
-    """Classes that inherit from each other, modules that import each other, values that grow for ever."""
+    """Circular inheritance, circular imports and ever-growing values come to an end."""
     found = project(
         tmp_path,
         a="from b import *\nclass A(B): pass\ndef f(x): return f([x, f])\nf(f)\n",
@@ -276,14 +276,14 @@ def test_circles_of_everything_end(tmp_path: Path) -> None:
 def test_files_have_the_names_that_imports_use(
     paths: list[str], above: str, imported: tuple[str, ...], names: list[str]
 ) -> None:
-    """Packages, `src` layouts, namespace packages and stubs are named as Python would name them."""
+    """Modules of packages, `src` layouts, namespace packages and stubs are named as Python names them."""
     found = module_names(paths, above, imported)
 
     assert [found[path] for path in paths] == names
 
 
 def test_import_means_the_full_name_then_a_neighbour_then_the_only_ending() -> None:
-    """A script finds the file beside it; a source folder nobody told of is found by a unique ending."""
+    """An import is found by full name, then beside the importer, then by a unique ending."""
     paths = ("helper.py", "tools/helper.py", "tools/run.py", "code/web/app.py")
     finder = Finder({path: path[:-3].replace("/", ".") for path in paths})
 
@@ -294,7 +294,7 @@ def test_import_means_the_full_name_then_a_neighbour_then_the_only_ending() -> N
 
 
 def test_source_files_leave_out_environments_and_hidden_folders(tmp_path: Path) -> None:
-    """Only the project's own sources are listed, in order."""
+    """Source files are the project's own, in order; environments and hidden folders are left out."""
     for name in (
         "b.py",
         "a/c.pyi",
@@ -315,7 +315,7 @@ def test_source_files_leave_out_environments_and_hidden_folders(tmp_path: Path) 
 
 
 def test_a_link_out_of_the_folder_leads_to_no_file(tmp_path: Path) -> None:
-    """A file or a folder elsewhere is not read under a link's name; within the folder links are names."""
+    """Links out of the folder are not followed; links within it are."""
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     for folder in (outside, inside / "pkg"):
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A changed file: what it can reach is resolved again, and the map is that of a resolution of everything."""
+"""Test that after a change, resolving only what it can reach gives the same map as resolving everything."""
 
 import ast
 import copy
@@ -25,7 +25,7 @@ SEEDS = range(12)
 
 
 def edited(source: str, chance: random.Random) -> str:
-    """Return a source with one of its functions or classes changed, added, renamed or taken out."""
+    """Return a source with one function or class changed, added, renamed or removed at random."""
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
     functions = [each for each in nodes if isinstance(each, ast.FunctionDef)]
@@ -55,7 +55,7 @@ def edited(source: str, chance: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_renewed_map_is_that_of_a_whole_resolution(seed: int) -> None:
-    """After each of many random edits: the same calls, on the same evidence, in every file."""
+    """After each of many random edits the renewed map equals a full resolution, in every file."""
     chance = random.Random(seed)  # noqa: S311
     texts = dict(FILES)
     maps = {path: scan_source(path, text) for path, text in texts.items()}
@@ -79,13 +79,13 @@ def test_a_renewed_map_is_that_of_a_whole_resolution(seed: int) -> None:
 
 
 def calls_in(resolution: Resolution) -> dict[str, tuple[set[Edge], set[Edge]]]:
-    """Return the calls of each file, in no order."""
+    """Return the calls of each file as sets."""
     return {path: (set(edges), set(missed)) for path, (edges, missed) in resolution.calls.items()}
 
 
 @pytest.fixture
 def shop(memory: Path, tmp_path: Path) -> Path:
-    """Make a project, with its calls resolved."""
+    """Return a project's folder, with its calls resolved."""
     folder = tmp_path / "project"
     for path, text in FILES.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def shop(memory: Path, tmp_path: Path) -> Path:
 
 
 def refreshed(folder: Path) -> set[Any]:
-    """Return the stored calls of a project that was read again, once they are those of a whole resolution."""
+    """Rescan a project and return its stored calls, checked to equal those of a full resolution."""
     project = str(folder)
     file_index.scan(project)
     assert graph.refresh(project, "s2")
@@ -109,7 +109,7 @@ def refreshed(folder: Path) -> set[Any]:
 
 
 def test_only_what_a_change_can_reach_is_evaluated(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that nothing hangs on has its own file's scopes evaluated, and no others."""
+    """An edit that nothing depends on evaluates the scopes of its own file only."""
     evaluated = set()
     real = solver.evaluate_scope
     monkeypatch.setattr(
@@ -127,7 +127,7 @@ def test_only_what_a_change_can_reach_is_evaluated(shop: Path, monkeypatch: pyte
 
 
 def test_files_come_and_go(shop: Path) -> None:
-    """A new file, one that cannot be parsed, one that is gone: the stored calls are those of the whole."""
+    """With files added, unparsable or removed, the stored calls equal those of a full resolution."""
     (shop / "shop/more.py").write_text("from shop.goods import cheapest\n\n\ndef more(): cheapest([])\n")
     assert any(pair[0] == "shop/more.py" for pair in refreshed(shop))
     (shop / "shop/run.py").write_text("def again(:")
@@ -141,7 +141,7 @@ def test_files_come_and_go(shop: Path) -> None:
 
 
 def test_a_folder_may_be_a_package_without_a_file_that_says_so(shop: Path) -> None:
-    """What imports a module of one is renewed like all others."""
+    """Importers of a module in a folder without `__init__.py` are renewed like others."""
     (shop / "parts").mkdir()
     (shop / "parts/bolt.py").write_text("def turn(): ...\n")
     (shop / "shop/more.py").write_text("import parts.bolt\n\n\ndef more(): parts.bolt.turn()\n")
@@ -152,7 +152,7 @@ def test_a_folder_may_be_a_package_without_a_file_that_says_so(shop: Path) -> No
 
 
 def test_what_another_process_resolved_is_resolved_whole(shop: Path) -> None:
-    """The stored calls may be others than this process left: it does not go by what it kept."""
+    """If another process resolved last, everything is resolved, because this one's state may be outdated."""
     call_edges.delete_edges([each.pk for each in call_edges.known_edges(str(shop))])
     file_index.note(str(shop), resolved="by another")
     (shop / "shop/base.py").write_text("\n" + FILES["shop/base.py"])
@@ -161,7 +161,7 @@ def test_what_another_process_resolved_is_resolved_whole(shop: Path) -> None:
 
 
 def test_an_observed_call_outlives_edits_elsewhere(shop: Path) -> None:
-    """It goes with the function that is called, although its own file did not change."""
+    """An observed call survives edits elsewhere and goes with its callee, even from an unchanged file."""
     row = {
         "project_dir": str(shop), "caller_file": "shop/run.py", "caller_function": "again",
         "callee_file": "shop/base.py", "callee_function": "Owner.call", "resolution": "import",

@@ -1,4 +1,4 @@
-"""Test what a session is told while the web process is down, and after it is up again."""
+"""Test what a session is shown while the web process is down, and once it is up again."""
 
 import hashlib
 import json
@@ -25,21 +25,21 @@ ANSWERED = {"source": "fork", "seconds_since_last_response": 1e8}
 
 
 def messages() -> list[tuple[str, dict[str, Any]]]:
-    """Return the blocks that wait to be noted as shown, each with its session."""
+    """Return the blocks that wait to be recorded as shown, each with its session."""
     found = [json.loads(data) for (data,) in rows("SELECT data FROM task ORDER BY id")]
     return [(each["args"][0], each["args"][1]) for each in found if each["name"] == inbox.SHOWN]
 
 
 @pytest.fixture
 def no_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have hooks run as the plugin's, with an empty folder on the PATH: there is no `claude-mem`."""
+    """Run hooks as the plugin's, with nothing on the PATH, so that no `claude-mem` helper is found."""
     monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 
 
 def whole_start(session: str, **started: Any) -> tuple[str, dict[str, Any]]:
-    """Return the block of a session's start that was in time, and the note of it."""
+    """Return a session's start block that came in time, and the record of it."""
 
     def tried() -> tuple[str, dict[str, Any]] | None:
         session_id = f"{session}-{len(messages())}"
@@ -53,7 +53,7 @@ def whole_start(session: str, **started: Any) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("started", [{"source": "startup"}, {"source": "clear"}, ANSWERED])
 def test_a_cold_start_is_told_what_a_warm_one_is(memory: Path, started: dict[str, Any]) -> None:
-    """The same block, byte by byte, and the same note of what was shown."""
+    """Without the web process a start gets the same block, byte for byte, and the same record."""
     remember()
 
     cold = whole_start("cold", **started)
@@ -65,7 +65,7 @@ def test_a_cold_start_is_told_what_a_warm_one_is(memory: Path, started: dict[str
 
 
 def test_a_cold_compaction_tells_the_sessions_state(memory: Path) -> None:
-    """The helper knows what the session did; what it was shown before is gone from its context."""
+    """After a compaction the helper reports the session's work and repeats lines shown before it."""
     remember()
     session_row("me")
     observe("9" * 32, "UserPromptSubmit", "Round the totals.", session_id="me", created_at=LATER)
@@ -79,7 +79,7 @@ def test_a_cold_compaction_tells_the_sessions_state(memory: Path) -> None:
 
 
 def test_nothing_is_told_twice_after_a_cold_start(memory: Path) -> None:
-    """The web process that comes up knows what the helper told, before the consumer has noted it."""
+    """A web process that starts later repeats nothing of the helper's block, even before it is recorded."""
     remember()
 
     told_in_time("eeeeeeee", "session_start", "SessionStart", source="startup")
@@ -93,7 +93,7 @@ def test_nothing_is_told_twice_after_a_cold_start(memory: Path) -> None:
 
 
 def test_the_helper_writes_nothing_and_migrates_nothing(memory: Path) -> None:
-    """claude-mem.db stays as it is; with an older schema the short block is told, and `up` migrates."""
+    """The helper never writes claude-mem.db: with an older schema it gives the short block, unmigrated."""
     remember()
     models.memory_database.execute_sql(f"PRAGMA user_version = {len(migrations.MIGRATIONS) - 1}")
     models.memory_database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -110,7 +110,7 @@ def test_the_helper_writes_nothing_and_migrates_nothing(memory: Path) -> None:
 
 @pytest.mark.parametrize("source", ["startup", "compact", "resume"])
 def test_the_first_prompt_brings_what_the_start_lacked(no_helper: Path, memory: Path, source: str) -> None:
-    """Once, without what the short block told, and before what memory has on the prompt."""
+    """The first prompt brings the block that a start lacked, once, without lines of the short block."""
     remember()
     session_row("me")
     observe("9" * 32, "UserPromptSubmit", "Round the totals.", session_id="me", created_at=NOW)
@@ -132,7 +132,7 @@ def test_the_first_prompt_brings_what_the_start_lacked(no_helper: Path, memory: 
 
 
 def test_a_cold_prompt_brings_it_too(memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The helper that answers the prompt knows what the start owes; then it is paid."""
+    """A prompt that a helper answers brings the rest of the start's block too, once."""
     remember()
     with monkeypatch.context() as patch:
         patch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
@@ -145,7 +145,7 @@ def test_a_cold_prompt_brings_it_too(memory: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_a_notification_is_no_prompt(no_helper: Path, memory: Path) -> None:
-    """What the client says in a prompt's place recalls nothing; what is owed waits for the user."""
+    """A client's notification recalls nothing; the rest of the start's block waits for the user's prompt."""
     remember()
     notification = f"\n<task-notification>\n<summary>{PROMPT}</summary>\n</task-notification>"
     hook("session_start", "SessionStart", source="startup")
@@ -158,7 +158,7 @@ def test_a_notification_is_no_prompt(no_helper: Path, memory: Path) -> None:
 
 
 def test_a_helper_that_hangs_costs_its_time_only(no_helper: Path, memory: Path) -> None:
-    """Long before it would answer the start has its short block, the prompt nothing, and it is gone."""
+    """A hanging helper is ended: the start gets its short block and the prompt nothing, within bounds."""
     remember()
     (no_helper / "claude-mem").write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     (no_helper / "claude-mem").chmod(0o755)
@@ -171,7 +171,7 @@ def test_a_helper_that_hangs_costs_its_time_only(no_helper: Path, memory: Path) 
 
 
 def test_a_helper_that_fails_or_talks_nonsense_is_none(no_helper: Path, memory: Path) -> None:
-    """Its interpreter is gone, it is too old to know the command, its answer is cut off: the short block."""
+    """A helper without interpreter, too old, or with a cut-off answer leaves the start its short block."""
     remember()
     scripts = (
         "#!/gone/python\n",
@@ -186,7 +186,7 @@ def test_a_helper_that_fails_or_talks_nonsense_is_none(no_helper: Path, memory: 
 
 
 def test_a_locked_queue_keeps_no_block_back(memory: Path) -> None:
-    """The event goes to the spool, the note is lost, the block is told; within a second or so."""
+    """A locked queue does not hold up the block: the event goes to the spool, and its record is lost."""
     remember()
 
     with inbox.Transaction():
@@ -196,7 +196,7 @@ def test_a_locked_queue_keeps_no_block_back(memory: Path) -> None:
 
 
 def test_without_a_memory_nothing_is_started_or_owed(home: Path) -> None:
-    """A first session ever costs what it did before: there is nothing that a helper could tell."""
+    """Without a memory a start launches no helper and owes no block."""
     event = {"session_id": "me", "hook_event_name": "SessionStart", "source": "startup"}
 
     done = run_hook("session_start", event, project_dir="/p")
@@ -206,7 +206,7 @@ def test_without_a_memory_nothing_is_started_or_owed(home: Path) -> None:
 
 
 def test_a_compaction_clears_what_was_shown_also_in_short() -> None:
-    """What a start owes is its source's; the rest of a compaction's block clears nothing."""
+    """A compaction clears what was shown, even with a short block; the full block after it clears nothing."""
     shown = Shown()
     shown.add({"via": "startup", "ids": ["a"]})
     shown.add({"via": "fallback", "source": "compact", "ids": ["b"], "at": 1.0})
@@ -219,7 +219,7 @@ def test_a_compaction_clears_what_was_shown_also_in_short() -> None:
 
 
 def test_a_web_process_gets_ready_for_the_session_that_waits(memory: Path) -> None:
-    """It counts the words of the newest event's project, if something has just happened there."""
+    """A starting web process counts the words of the project with the newest event."""
     remember()
     project = f"/warm-{os.getpid()}"
     blocks.warm_newest()

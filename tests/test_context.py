@@ -1,4 +1,4 @@
-"""The block for a session's start: its layers, its sources, its budget, its fence."""
+"""Test the block for a session's start: its layers, sources, budget and fence."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from claude_mem_lite.storage import context as context_rows
 
 
 def test_what_is_outdated_says_so_and_what_was_replaced_is_not_told(memory: Path) -> None:
-    """A stale learning comes last, marked with why; superseded, waiting and removed ones do not come."""
+    """A stale learning comes last, with its reason; superseded, quarantined and removed ones are left out."""
     session_row("s1", summary="Moved the book.")
     learning_row("l1", "Amounts are cents.", confidence=0.9, stale="parse_amount has changed")
     learning_row("l2", "Use pathlib.", confidence=0.6)
@@ -34,7 +34,7 @@ def test_what_is_outdated_says_so_and_what_was_replaced_is_not_told(memory: Path
 
 
 def test_new_rules_are_announced_once(memory: Path) -> None:
-    """The start after the session that brought them says how many; the start after that does not."""
+    """The start after a session with new rules says how many there are; later starts do not."""
     session_row("s1", summary="Moved it.", started_at=at(0), last_event_at=at(5))
     learning_row("l1", "Use pathlib.", confidence=0.9, created_at=at(-60), updated_at=at(-60))
     learning_row("l2", "Use pnpm.", confidence=0.5, created_at=at(2), updated_at=at(2))
@@ -51,7 +51,7 @@ def test_new_rules_are_announced_once(memory: Path) -> None:
 
 @pytest.mark.parametrize("name", ["TestLoad", "test_load", "LoadTests", "load_test.go", "load.spec.ts"])
 def test_what_names_a_test_is_worth_less(name: str) -> None:
-    """A reader strikes most of that."""
+    """A statement that names a test ranks below one that names code: readers drop most of them."""
     told = (f"`{each}` keeps the order in which the books were added." for each in (name, "loadBooks"))
     of_test, of_code = (form(Said("1", at(1), says)) for says in told)
 
@@ -59,7 +59,7 @@ def test_what_names_a_test_is_worth_less(name: str) -> None:
 
 
 def test_the_block_has_its_layers(memory: Path) -> None:
-    """Where the thread stands, what was learned, changed code; each line with its id, nothing twice."""
+    """A full block has files, the state of work and learnings; each line has its id, and no line repeats."""
     session_row("s1", summary="Moved the book.", branch="book")
     observe("a" * 32, "UserPromptSubmit", "Move the book to JSON.")
     observe("b" * 32, "Write", "Created a.py (9 lines).", files_touched=["a.py"], created_at=at(1))
@@ -97,7 +97,7 @@ More: curl -sG --unix-socket {memory}/worker.sock -d project=/p http://mem/api/o
 
 
 def test_sessions_of_little_hide_no_work(memory: Path) -> None:
-    """Twenty times the same question, as a script asks it, leave the session before them its place."""
+    """Twenty sessions that only ask a question do not push the work before them out of the block."""
     session_row("s1", last_event_at=at(-60), summary="Moved the book.")
     observe("a" * 32, "Edit", "Edit a.py", created_at=at(-61), files_touched=["a.py"])
     observe("b" * 32, "Stop", "Amounts are cents because floats round.", created_at=at(-60))
@@ -118,7 +118,7 @@ def test_sessions_of_little_hide_no_work(memory: Path) -> None:
 
 
 def test_work_under_way_goes_before_what_was_merged(memory: Path) -> None:
-    """Where there is room for one of two statements, it is not the one that the code shows by now."""
+    """With room for one statement, unmerged work goes before merged work, which the code shows."""
     for number, (branch, says) in enumerate(
         [
             ("lexer", "`Lexer.tokens` keeps comments in `lexer.py`."),
@@ -148,7 +148,7 @@ def test_work_under_way_goes_before_what_was_merged(memory: Path) -> None:
 
 @pytest.mark.parametrize(("branch", "told"), [("", 1), ("main", 1), ("parser", 2)])
 def test_elsewhere_a_branchs_thread_is_told_in_fewer_lines(memory: Path, branch: str, told: int) -> None:
-    """What is open is told, what was decided on the way only there."""
+    """On other branches a branch's thread shows only what is uncommitted, without its decisions."""
     session_row("s1", branch="parser")
     observe("a" * 32, "Edit", "Edit a.py", files_touched=["a.py"])
     observe("b" * 32, "Stop", "Amounts are cents because floats round.")
@@ -159,7 +159,7 @@ def test_elsewhere_a_branchs_thread_is_told_in_fewer_lines(memory: Path, branch:
 
 
 def test_a_branch_has_its_own_thread(memory: Path) -> None:
-    """On a branch its last session stands first, though others were at work since; on main the newest."""
+    """On a branch its own last session comes first; on main, or without a branch, the newest one."""
     for number, branch in enumerate(["parser", "lexer", "main"]):
         session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number))
         edit = f"{number}" * 32, "Edit", f"Edit {branch}.py"
@@ -178,7 +178,7 @@ def test_a_branch_has_its_own_thread(memory: Path) -> None:
 
 
 def test_files_of_the_own_branch_go_first(memory: Path) -> None:
-    """What was edited once on this branch is named before what was edited twice elsewhere since."""
+    """A file edited once on the current branch is named before one edited more often elsewhere."""
     for number, (branch, path) in enumerate([("lexer", "b.py"), ("parser", "a.py"), ("lexer", "b.py")]):
         session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number))
         edit = f"{number}" * 32, "Edit", f"Edit {path}"
@@ -192,7 +192,7 @@ def test_files_of_the_own_branch_go_first(memory: Path) -> None:
 
 
 def test_files_far_down_are_named_in_brief(memory: Path) -> None:
-    """Ten of them would have no room in full; the first folder, the last and the name tell which it is."""
+    """Long paths are shortened to first folder, last folder and name, so that ten of them fit."""
     session_row("s1", last_event_at=at(-60))
     deep = "/src/main/kotlin/org/shelf/lending/"
     paths = [f"api{deep}Book{number}.kt" for number in range(9)] + [f"web{deep}Book.kt"]
@@ -205,7 +205,7 @@ def test_files_far_down_are_named_in_brief(memory: Path) -> None:
 
 
 def test_as_many_files_are_named_as_have_room(memory: Path) -> None:
-    """The rest of them is left out, not the line."""
+    """A file line is cut to the files that fit, and not dropped."""
     session_row("s1", last_event_at=at(-60))
     paths = [f"a/{'b' * 30}/{'c' * 30}{number}.cs" for number in range(10)]
     observe("1" * 32, "Edit", "Edit books", files_touched=[*paths, "d.cs"])
@@ -217,7 +217,7 @@ def test_as_many_files_are_named_as_have_room(memory: Path) -> None:
 
 
 def test_what_layers_leave_goes_to_the_last(memory: Path) -> None:
-    """Where nothing was changed or learned, what was stated has nearly all of the block."""
+    """Room that other layers leave goes to the last layer."""
     session_row("s1")
     for number in range(60):
         says = f"`Name{number}` does " + f"reason{number} " * 14
@@ -236,7 +236,7 @@ ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELEC
 def test_a_layer_that_cannot_be_read_is_named(
     memory: Path, monkeypatch: pytest.MonkeyPatch, *, is_slow: bool
 ) -> None:
-    """A damaged table costs its own layer only; so does a query over its time, which is interrupted."""
+    """A damaged table or a query over its time limit costs only its own layer."""
     session_row("s1", summary="Still there.")
     endless = f"SELECT count(*) FROM ({ENDLESS})"
     if is_slow:
@@ -251,14 +251,14 @@ def test_a_layer_that_cannot_be_read_is_named(
 
 
 def test_a_query_that_is_read_on_for_too_long_is_an_error_of_the_database(memory: Path) -> None:
-    """So that its layer is left out, and not the block."""
+    """A query that is read past its time limit raises DatabaseError, so that only its layer is dropped."""
     with pytest.raises(DatabaseError), context_rows.time_limit(0.01):
         for _ in models.memory_database.execute_sql(ENDLESS):
             pass
 
 
 def test_of_tests_that_wait_for_a_commit_only_the_file_is_told(memory: Path) -> None:
-    """Their names are long and say little."""
+    """Of uncommitted tests only the file is named: the tests' names are long and say little."""
     session_row("s1", branch="book")
     observe("a" * 32, "UserPromptSubmit", "Test the book.")
     observe("b" * 32, "Write", "Created test_a.py (9 lines).", files_touched=["test_a.py"], created_at=at(1))
@@ -270,7 +270,7 @@ def test_of_tests_that_wait_for_a_commit_only_the_file_is_told(memory: Path) -> 
 
 
 def test_functions_that_say_what_they_are_for_are_told_as_they_ended(memory: Path) -> None:
-    """New and changed is new; what is gone, only changed, or a bare name is not told."""
+    """Functions are listed by their net change; removed, only modified and undescribed ones are left out."""
     session_row("s1", summary="Work.")
     for number, (name, what) in enumerate([
         ("made", "new"), ("made", "modified"), ("tried", "new"), ("tried", "deleted"), ("old", "deleted"),
@@ -287,7 +287,7 @@ def test_functions_that_say_what_they_are_for_are_told_as_they_ended(memory: Pat
 
 
 def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
-    """Shown in many ended sessions and never used, a line gives way to one that was."""
+    """A line that was shown in many sessions and never used ranks below one that was used."""
     session_row("s1")
     observe("b" * 32, "Stop", "First thing that was said, about trains.")
     observe("c" * 32, "Stop", "Other thing that was said, about boats.")
@@ -305,7 +305,7 @@ def test_lines_that_nobody_uses_lose_rank(memory: Path) -> None:
 
 
 def test_a_session_on_a_shared_branch_is_headed_by_its_commit_or_by_what_was_asked(memory: Path) -> None:
-    """What was asked first that is no question: neither that nor "commit" names the work."""
+    """A session on a shared branch is headed by its commit, else by a prompt that asks for work."""
     asked = (
         "Where do the backups lie?",
         "Move the backups to another disk",
@@ -331,7 +331,7 @@ def test_a_session_on_a_shared_branch_is_headed_by_its_commit_or_by_what_was_ask
 
 
 def test_what_a_long_report_states_is_told_whole(memory: Path) -> None:
-    """In one line, however long that is."""
+    """Statements of one long report share a line, and none is left out."""
     says = "`step_{0}` writes shelf {0} before it tells the reader of it."
     stated = [says.format(number) for number in range(12)]
     session_row("s0", branch="main", last_event_at=at(-60), status="closed")
@@ -347,7 +347,7 @@ LAST = "The shelf is done, with a test of each function and a page in the manual
 
 @pytest.mark.parametrize(("told", "goes_first"), [((), 0), (("files: `load_book`",), 1)])
 def test_what_lines_above_name_gives_way(memory: Path, told: tuple[str, ...], goes_first: int) -> None:
-    """Where there is room for one of two statements of one worth."""
+    """Of two equal statements, the one whose name stands in the lines above gives way."""
     stated = [f"`{name}` takes the lock before it reads the authors." for name in ("load_book", "save_book")]
     session_row("s0", branch="main", last_event_at=at(-60), status="closed")
     observe("0" * 32, "Stop", "\n\n".join(stated), session_id="s0", created_at=at(-60))
@@ -359,7 +359,7 @@ def test_what_lines_above_name_gives_way(memory: Path, told: tuple[str, ...], go
 
 
 def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
-    """Sessions of one branch are one piece of work; on main each is its own."""
+    """Earlier sessions are grouped by branch; on main each is listed by itself."""
     reports = [
         ("book", "`load_book` reads the shelf first."),
         ("book", "`save_book` locks the shelf."),
@@ -368,7 +368,7 @@ def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
     ]
     for number, (branch, report) in enumerate(reports):
         session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number), status="closed")
-        for turn, says in enumerate((report, LAST)):  # what a thread came to stands above
+        for turn, says in enumerate((report, LAST)):  # the last statement is shown in the thread above
             told = f"{number}{turn}" * 16, "Stop", says
             observe(*told, session_id=f"s{number}", created_at=at(-60 + number + turn / 60))
 
@@ -381,7 +381,7 @@ def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
 
 @pytest.mark.parametrize(("second", "told"), [("book", 0), ("shelf", 1), ("main", 1)])
 def test_what_was_open_on_a_branch_is_not_once_it_has_gone_on(memory: Path, second: str, told: int) -> None:
-    """The last session of a branch says what is open there; what others state holds."""
+    """Only a branch's last session says what is open there; sessions on other branches do not change it."""
     later = "\n\n".join(f"`Book.{name}` locks the shelf." for name in ("find", "save", "sort"))
     for number, (branch, says) in enumerate(
         [("book", f"Still open: `Book.load`.\n\n{LAST}"), (second, later)]
@@ -396,7 +396,7 @@ def test_what_was_open_on_a_branch_is_not_once_it_has_gone_on(memory: Path, seco
 
 @pytest.mark.parametrize(("branch", "told"), [("book", 0), ("main", 1), ("shelf", 1)])
 def test_what_names_its_branch_alone_is_told_by_the_heading(memory: Path, branch: str, told: int) -> None:
-    """That a branch was pushed; on another one it says which."""
+    """A statement that names only its branch is left out under that branch's heading."""
     session_row("s0", branch=branch, last_event_at=at(-60), status="closed")
     for turn, says in enumerate(("`Book.load` reads the shelf.\n\n`book` is pushed to the origin.", LAST)):
         observe(f"{turn}" * 32, "Stop", says, session_id="s0", created_at=at(-60 + turn))

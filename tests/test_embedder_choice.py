@@ -1,4 +1,4 @@
-"""Tests which embedding model is chosen, and that a process loads it once, late, and drops it when idle."""
+"""Test the choice of embedding model, and that a process loads it once, on demand, and drops it when idle."""
 
 import dataclasses
 import logging
@@ -28,7 +28,7 @@ KINDS: tuple[Type, ...] = ("observation", "code", "learning", "session", "all")
 
 
 def test_naming_a_model_imports_no_library() -> None:
-    """A process that only asks which model is meant pays neither for numpy nor for onnxruntime."""
+    """Resolving a model's name imports neither numpy nor onnxruntime."""
     code = """if True:
         import sys
         from claude_mem_lite.search import embedder
@@ -53,7 +53,7 @@ def test_naming_a_model_imports_no_library() -> None:
     ],
 )
 def test_a_setting_names_a_model(setting: str, source: str) -> None:
-    """A known name, a name on the hub, and a folder by its path."""
+    """A setting may be a known name, a hub name or a folder's path."""
     assert embedder.resolve(setting).source == source
 
 
@@ -61,13 +61,13 @@ def test_a_setting_names_a_model(setting: str, source: str) -> None:
     "setting", ["", "bge", "../mine", "a/../b", "owner/name/more", "-x/y", "owner/na me"]
 )
 def test_a_setting_that_names_no_model_is_refused(setting: str) -> None:
-    """A path is absolute, a hub name is owner/name, and nothing leads out of the models' folder."""
+    """A relative path, a malformed hub name or a way out of the models' folder is refused."""
     with pytest.raises(ClaudeMemError, match="say auto, minilm, qwen3"):
         embedder.resolve(setting)
 
 
 def test_vectors_can_be_cut_where_the_model_allows_it() -> None:
-    """Qwen3's may have 32 to 1,024 dimensions, MiniLM's have 384."""
+    """Qwen3's vectors may have 32 to 1,024 dimensions, MiniLM's exactly 384."""
     assert embedder.resolve("qwen3", dimension=256) == dataclasses.replace(QWEN3_INT8, dimension=256)
     assert embedder.resolve("minilm", dimension=384) is MINILM
     for setting, dimension in [("qwen3", 2_048), ("qwen3", 8), ("minilm", 256), ("owner/name", 8)]:
@@ -76,7 +76,7 @@ def test_vectors_can_be_cut_where_the_model_allows_it() -> None:
 
 
 def test_every_kind_of_query_has_a_prompt() -> None:
-    """Qwen3's stand in the form that it was trained with, each kind has its own, documents have none."""
+    """Each kind of query has its own Qwen3 prompt, in the trained form; documents have none."""
     assert QWEN3.query_prompts is not None
     assert MINILM.query_prompts is not None
     assert set(QWEN3.query_prompts) == set(MINILM.query_prompts) == set(KINDS)
@@ -88,7 +88,7 @@ def test_every_kind_of_query_has_a_prompt() -> None:
 
 
 def test_auto_is_qwen3_once_it_is_on_disk(tiny: Path, home: Path) -> None:
-    """In the data directory or in the cache that other programs share; half a download is none."""
+    """`auto` is Qwen3 once all of it is in the data directory or in Hugging Face's shared cache."""
     cached = home / "cache" / "huggingface" / "hub" / "models--Qwen--Qwen3-Embedding-0.6B"
     snapshot = cached / "snapshots" / "c0ffee"
     (cached / "refs").mkdir(parents=True)
@@ -108,7 +108,7 @@ def test_auto_is_qwen3_once_it_is_on_disk(tiny: Path, home: Path) -> None:
 def test_auto_passes_over_a_model_without_its_libraries(
     tiny_on_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Weights that another program has fetched must not cost the vectors of those without the extra."""
+    """Without its libraries `auto` skips Qwen3, so that another program's download does no harm."""
     assert embedder.resolve("auto") is QWEN3
 
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
@@ -119,7 +119,7 @@ def test_auto_passes_over_a_model_without_its_libraries(
 
 
 class Gate:
-    """A load that waits until it is let through, and counts."""
+    """A model load that blocks until opened, and counts."""
 
     def __init__(self) -> None:
         self.loads = 0
@@ -128,7 +128,7 @@ class Gate:
         self.model: Any = SimpleNamespace(record=MINILM)
 
     def load(self, record: ModelRecord) -> Embedder:
-        """Return the model, or fail."""
+        """Return the model or fail."""
         self.loads += 1
         assert self.open.wait(10)
         if self.fails:
@@ -139,14 +139,14 @@ class Gate:
 
 @pytest.fixture
 def gate() -> Iterator[Gate]:
-    """Return a load that waits; at the end it waits no more."""
+    """Return a blocking load, opened after the test."""
     gate = Gate()
     yield gate
     gate.open.set()
 
 
 def test_a_first_need_is_answered_at_once_and_starts_one_load(gate: Gate) -> None:
-    """Until the model is there every caller hears None at once; then all get the same one."""
+    """Until the model is loaded, once, every caller gets None at once; then all get the same model."""
     holder = Holder(lambda: MINILM, load=gate.load)
 
     with ThreadPoolExecutor(8) as pool:
@@ -161,7 +161,7 @@ def test_a_first_need_is_answered_at_once_and_starts_one_load(gate: Gate) -> Non
 
 
 def test_a_failed_load_is_said_once(gate: Gate, caplog: pytest.LogCaptureFixture) -> None:
-    """It is neither tried nor said again, until somebody asks for a new start."""
+    """A failed load is logged once and not retried until the model is dropped."""
     caplog.set_level(logging.INFO)
     holder = Holder(lambda: MINILM, load=gate.load)
     gate.fails = True
@@ -181,7 +181,7 @@ def test_a_failed_load_is_said_once(gate: Gate, caplog: pytest.LogCaptureFixture
 
 
 def test_a_wrong_setting_is_a_failed_load(gate: Gate) -> None:
-    """What names no model is said like a model that cannot be loaded."""
+    """A setting that names no model is reported like a failed load."""
     holder = Holder(lambda: embedder.resolve("no such"), load=gate.load)
 
     holder.ready(0.0)
@@ -192,7 +192,7 @@ def test_a_wrong_setting_is_a_failed_load(gate: Gate) -> None:
 
 
 def test_an_idle_embedder_is_unloaded(gate: Gate) -> None:
-    """After thirty minutes without a need, counted from the last one, and loaded anew on the next."""
+    """A model is unloaded after thirty idle minutes and loaded again when needed."""
     gate.open.set()
     holder = Holder(lambda: MINILM, load=gate.load)
     assert holder.unload_if_idle(1e9) is False
@@ -209,7 +209,7 @@ def test_an_idle_embedder_is_unloaded(gate: Gate) -> None:
 
 
 def test_a_load_under_way_is_not_idle(gate: Gate) -> None:
-    """However long it takes, what is being loaded for a waiting caller is not thrown away."""
+    """A model being loaded is never unloaded as idle."""
     holder = Holder(lambda: MINILM, load=gate.load)
     holder.ready(0.0)
 
@@ -222,7 +222,7 @@ def test_a_load_under_way_is_not_idle(gate: Gate) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the process's memory from /proc")
 def test_an_unloaded_model_leaves_memory() -> None:
-    """What the real small model took is the system's again, the second time too."""
+    """Unloading the real model frees its memory, the second time too."""
     code = """if True:
         import os
         from claude_mem_lite.search.embedder import records
@@ -249,6 +249,6 @@ def test_an_unloaded_model_leaves_memory() -> None:
     done = finished(sys.executable, "-c", code, env=arenas, check=True)
 
     before, loaded, unloaded, again, last = map(float, done.stdout.split())
-    # The libraries' own pages stay, 24 to 33 MiB; the model takes 57 to 113 with them.
+    # The libraries' own pages stay: 24 to 33 MiB; with the model it is 57 to 113.
     assert min(loaded, again) - before > 45
     assert max(unloaded, last) - before < 42

@@ -1,4 +1,4 @@
-"""eval health and eval sql: what the memory tells of itself, as numbers that can be counted by hand."""
+"""Test `eval health` and `eval sql`: figures on the memory that can be counted by hand."""
 
 import json
 import sqlite3
@@ -30,7 +30,7 @@ run = partial(command, "eval", columns=200)
 
 
 def event(*, came_s_ago: float, finished_s_ago: float | None = None, note: str | None = None) -> str:
-    """Put an event into the queue: waiting, finished, or in error with a note."""
+    """Store an event in the queue: waiting, finished, or failed with a note."""
     event_id = inbox.append(json.dumps(tool_event()), "/p")
     status = "error" if note is not None else "raw" if finished_s_ago is None else "done"
     finished = inbox.utc_text(NOW - finished_s_ago) if finished_s_ago is not None else None
@@ -43,13 +43,13 @@ def event(*, came_s_ago: float, finished_s_ago: float | None = None, note: str |
 
 
 def edge(number: int, **fields: Any) -> None:
-    """Put a call into the code map."""
+    """Store a call in the code map."""
     times = {"session_id": "s", "created_at": inbox.utc_text(NOW)}
     call_row(f"e{number}", ("a.py", f"f{number}"), ("b.py", "g"), **times | fields)
 
 
 def test_the_queue_is_told_by_state_age_and_time(memory: Path) -> None:
-    """Percentiles by the nearest rank: of 20 waiting events the 10th, the 19th and the last."""
+    """Queue figures count states and ages; percentiles use the nearest rank."""
     for age in range(1, 21):
         event(came_s_ago=age * 10)
     event(came_s_ago=100, finished_s_ago=97)
@@ -65,7 +65,7 @@ def test_the_queue_is_told_by_state_age_and_time(memory: Path) -> None:
 
 
 def test_an_empty_memory_has_no_percentiles(memory: Path) -> None:
-    """Nothing is divided by nothing."""
+    """An empty memory has no percentiles and no shares, and raises no error."""
     found = monitor.report(None, days=30, now=NOW)
 
     assert found["queue"]["age"] == {"p50_s": None, "p95_s": None, "max_s": None}
@@ -75,7 +75,7 @@ def test_an_empty_memory_has_no_percentiles(memory: Path) -> None:
 
 
 def test_failures_are_told_by_kind(fake: FakeMessages) -> None:
-    """Each is told once, Claude's or ours; what is older than the days asked for is not told."""
+    """Failures of the days asked for are counted by kind, Claude's and ours apart."""
     for note in ("KeyError: 'a'", "KeyError: 'b'"):
         event(came_s_ago=50, finished_s_ago=1, note=note)
     event(came_s_ago=90 * 86_400, finished_s_ago=1, note="ValueError: old")
@@ -91,7 +91,7 @@ def test_failures_are_told_by_kind(fake: FakeMessages) -> None:
 
 
 def test_the_code_map_tells_what_it_could_read_and_resolve(memory: Path) -> None:
-    """Of four calls one is unresolved, one confirmed; an observed one is stale after 30 days."""
+    """Code map figures: shares of files parsed, calls resolved and confirmed; stale after 30 days."""
     for number, error in enumerate(("", "", "", "SyntaxError")):
         empty = {"digest": "", "lines": 1, "packed": b"", "updated_at": ""}
         models.SourceFile.create(project_dir="/p", file_path=f"{number}.py", error=error, **empty)
@@ -111,7 +111,7 @@ def test_the_code_map_tells_what_it_could_read_and_resolve(memory: Path) -> None
 
 
 def test_health_tells_each_part(fake: FakeMessages) -> None:
-    """What two writers wrote, what it cost, what was learned, and the trend of the evaluations."""
+    """`eval health` reports queue, errors, cost, compression, code map, learnings and evaluations."""
     fake.answer = judging
     capture(1)
     play()
@@ -143,7 +143,7 @@ def test_health_tells_each_part(fake: FakeMessages) -> None:
 
 
 def statements() -> list[str]:
-    """Return the statements of the file."""
+    """Return the statements of the SQL file."""
     found, statement = [], ""
     for line in Path(QUERIES).read_text().splitlines(keepends=True):
         statement += line
@@ -156,7 +156,7 @@ def statements() -> list[str]:
 
 @pytest.mark.parametrize("statement", statements(), ids=lambda text: text.strip().splitlines()[0][3:60])
 def test_each_query_runs_on_a_migrated_memory(fake: FakeMessages, statement: str) -> None:
-    """Read-only, as in the shell; each names its columns, and none twice."""
+    """Each query runs read-only on a migrated memory and names each column once."""
     capture()
     play()
     with closing(sqlite3.connect(f"file:{config.memory_path()}?mode=ro", uri=True)) as connection:
@@ -169,7 +169,7 @@ def test_each_query_runs_on_a_migrated_memory(fake: FakeMessages, statement: str
 
 
 def test_the_queries_find_what_there_is(fake: FakeMessages) -> None:
-    """The first tells of the observations and the ledger's of the call."""
+    """The query by writer finds the observations, the ledger's query the call."""
     capture()
     play()
     with closing(sqlite3.connect(config.memory_path())) as connection:
@@ -181,5 +181,5 @@ def test_the_queries_find_what_there_is(fake: FakeMessages) -> None:
 
 
 def test_sql_prints_the_file(home: Path) -> None:
-    """As it is, so that it can be piped; no memory is needed."""
+    """`eval sql` prints the file unchanged, without a memory."""
     assert run("sql").stdout == Path(QUERIES).read_text()

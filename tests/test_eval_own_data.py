@@ -1,4 +1,4 @@
-"""eval retrieval and eval recall: figures on files of the user's own, whose memory they leave alone."""
+"""Test `eval retrieval` and `eval recall` on the user's own files; the user's memory stays untouched."""
 
 import json
 import os
@@ -36,7 +36,7 @@ QUERIES = [
 
 
 def folder(path: Path, **files: Any) -> Path:
-    """Write JSON lines (.jsonl) and JSON (.json) into a folder."""
+    """Write each list as JSON lines to NAME.jsonl in a folder."""
     path.mkdir(exist_ok=True)
     for name, content in files.items():
         text = content if isinstance(content, str) else "\n".join(map(json.dumps, content)) + "\n"
@@ -61,12 +61,12 @@ run = partial(command, "eval", columns=200)
 def test_the_metrics_are_those_of_the_field(
     ranked: list[str], relevant: list[str], metrics: tuple[float, ...]
 ) -> None:
-    """nDCG@10, recall@5, recall@10 and MRR@10, as worked out by hand."""
+    """nDCG@10, recall@5, recall@10 and MRR@10 equal values computed by hand."""
     assert retrieval.score(ranked, relevant) == pytest.approx(metrics, abs=1e-5)
 
 
 def test_retrieval_measures_full_text_and_the_model(memory: Path, tmp_path: Path) -> None:
-    """Two of three questions are answered by words; the user's memory has not changed by a byte."""
+    """`eval retrieval` scores full text and the model, and changes no byte of the memory."""
     capture()
     models.close_databases()
     before = installed.files(memory)
@@ -86,7 +86,7 @@ def test_retrieval_measures_full_text_and_the_model(memory: Path, tmp_path: Path
 
 
 def test_retrieval_without_a_model_goes_by_full_text(home: Path, tmp_path: Path) -> None:
-    """The user's setting holds in the temporary memory, too."""
+    """Without a model in the settings, only full text is scored."""
     (home / "config.toml").write_text('[search]\nembedding_model = "none"\n')
     files = folder(tmp_path / "set", corpus=ROWS, queries=QUERIES)
 
@@ -97,7 +97,7 @@ def test_retrieval_without_a_model_goes_by_full_text(home: Path, tmp_path: Path)
 
 
 def test_a_project_has_rows_of_its_own(home: Path, tmp_path: Path) -> None:
-    """A question of one project finds nothing of another."""
+    """A question of one project finds no rows of another."""
     rows = [row | {"project": f"p{number % 2}"} for number, row in enumerate(ROWS)]
     asked = [QUERIES[0] | {"project": "p0"}, QUERIES[0] | {"_id": "q9", "project": "p1"}]
     files = folder(tmp_path / "set", corpus=rows, queries=asked)
@@ -131,7 +131,7 @@ def test_a_project_has_rows_of_its_own(home: Path, tmp_path: Path) -> None:
 def test_a_wrong_file_is_said_in_one_line(
     home: Path, tmp_path: Path, corpus: Any, queries: Any, says: str
 ) -> None:
-    """Which file, which line, and what is wrong with it."""
+    """A malformed file is refused in one line with file, line number and mistake."""
     files = folder(tmp_path / "set", corpus=corpus, queries=queries)
 
     with pytest.raises(ClaudeMemError, match=re.escape(says)) as error:
@@ -141,7 +141,7 @@ def test_a_wrong_file_is_said_in_one_line(
 
 
 def test_a_folder_that_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
-    """Exit 1, one line, no traceback."""
+    """A missing folder gives one line, exit 1 and no traceback."""
     for what in ("retrieval", "recall"):
         done = run(what, str(tmp_path / "none"))
 
@@ -151,7 +151,7 @@ def test_a_folder_that_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_temporary_memory_is_gone_afterwards(memory: Path) -> None:
-    """Also after an error; the environment points to the user's again."""
+    """A temporary memory is deleted even after an error, and the environment restored."""
     (memory / "models").mkdir()
     (memory / "models" / "kept").touch()
 
@@ -183,7 +183,7 @@ ASKED = CASES["asked"]
 
 
 def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:
-    """Three answers of four, nothing private; a true answer with a forbidden text is a false one, too."""
+    """`eval recall` plays a history, then counts answers and forbidden texts; the memory stays untouched."""
     capture()
     models.close_databases()
     before = installed.files(memory)
@@ -210,7 +210,7 @@ def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:
 
 
 def test_recall_asks_no_api(home: Path, tmp_path: Path) -> None:
-    """With a key and an API that nobody can reach, nothing is different."""
+    """`eval recall` calls no API, even with a key set."""
     files = folder(tmp_path / "history", all=EVENTS)
     (files / "questions.json").write_text(json.dumps(ASKED))
     (home / "config.toml").write_text('[search]\nembedding_model = "none"\n')
@@ -238,7 +238,7 @@ def test_recall_asks_no_api(home: Path, tmp_path: Path) -> None:
 def test_a_history_that_cannot_be_used_is_said(
     home: Path, tmp_path: Path, events: Any, questions: str, says: str
 ) -> None:
-    """In one line, before anything is played."""
+    """An unusable history is refused in one line before anything is played."""
     files = folder(tmp_path / "history", all=events)
     (files / "questions.json").write_text(questions)
 

@@ -1,4 +1,4 @@
-"""eval compression and eval benchmark: a judge through the real SDK, whatever goes wrong."""
+"""Test `eval compression` and `eval benchmark`: a judge through the real SDK, with every failure."""
 
 import json
 import re
@@ -36,25 +36,25 @@ run = partial(command, "eval", columns=200)
 
 
 def replay(*, a: str = HAIKU, b: str = "local", **options: Any) -> list[Any]:
-    """Compare two writers on what is kept."""
+    """Compare two writers on the stored captures."""
     chosen = settings.load()
     judge = Judge(Caller(chosen, **options), SONNET)
     return list(benchmark.run(samples.replayable(chosen.tiers, count=30), (a, b), judge))
 
 
 def answers() -> list[dict[str, Any]]:
-    """Return the calls of the ledger."""
+    """Return the calls in the ledger."""
     return [row.data for row in models.LogEntry.select().where(models.LogEntry.event_type == ledger.CALL)]
 
 
 def forget_raw() -> None:
-    """Take out all raw events."""
+    """Delete all raw events."""
     with inbox.Transaction() as connection:
         connection.execute("DELETE FROM pending_queue")
 
 
 def test_two_writers_are_compared_pair_by_pair(court: FakeMessages) -> None:
-    """Claude says why, the rules name the file: the judge finds in each what stands there, and no more."""
+    """The judge scores what each writer's observation has: Claude's has the reason, the rules' the file."""
     captures(3)
 
     pairs = replay()
@@ -70,7 +70,7 @@ def test_two_writers_are_compared_pair_by_pair(court: FakeMessages) -> None:
 
 
 def test_each_capture_is_asked_about_once_and_judged_twice(court: FakeMessages) -> None:
-    """Both writers get the same questions; the judge sees neither the raw events then nor who wrote."""
+    """Both writers get the same questions; the judge sees neither raw events nor the writer."""
     capture(424_242)
 
     replay()
@@ -87,7 +87,7 @@ def test_each_capture_is_asked_about_once_and_judged_twice(court: FakeMessages) 
 
 
 def test_the_dollars_are_in_the_ledger_and_nothing_else_changes(court: FakeMessages) -> None:
-    """Each call at its model's price; observations, gate and queue stay as they were."""
+    """Evaluation calls are in the ledger at their model's price; observations and pauses do not change."""
     event_id = capture()
     before, gate_before = row_of(event_id).__data__, circuit_breaker.load()
     caller = Caller(settings.load())
@@ -102,7 +102,7 @@ def test_the_dollars_are_in_the_ledger_and_nothing_else_changes(court: FakeMessa
 
 
 def test_two_models_of_claude_are_compared(court: FakeMessages) -> None:
-    """One says why and the other does not; the questions are answered by what each wrote."""
+    """Two Claude models are compared by what each wrote, with a difference shown only where there is one."""
 
     def answer(body: dict[str, Any]) -> Any:
         if body["model"] == "claude-small":
@@ -120,11 +120,11 @@ def test_two_models_of_claude_are_compared(court: FakeMessages) -> None:
     assert told["a_minus_b"]["quality"]["is_shown"]
     assert told["a_minus_b"]["quality"]["low"] > 0
     assert not told["a_minus_b"]["structural_validity"]["is_shown"]
-    assert told["a_minus_b"]["usd"]["mean"] < 0  # nobody has given claude-small a price, so it counts as dear
+    assert told["a_minus_b"]["usd"]["mean"] < 0  # claude-small has no known price, so a high one is assumed
 
 
 def test_an_answer_that_is_no_observation_scores_nothing(court: FakeMessages) -> None:
-    """It is the model's failure, so it counts, without a judgement of nothing."""
+    """An answer that is no observation scores 0 without a judgement."""
     court.faults = [Fault("prose", match="You keep the memory")]
     capture()
 
@@ -150,7 +150,7 @@ def test_an_answer_that_is_no_observation_scores_nothing(court: FakeMessages) ->
 def test_what_is_not_judged_is_no_pair(
     court: FakeMessages, faults: list[Fault], asked: list[str], *, is_compared: bool
 ) -> None:
-    """A useless answer is asked for once more; a refusal or a request that is not taken is let be."""
+    """A useless answer is asked for once more; after a refusal or rejection the pair is dropped."""
     capture()
     court.faults = faults
 
@@ -165,7 +165,7 @@ def test_what_is_not_judged_is_no_pair(
 def test_the_number_of_questions_is_the_judges(
     court: FakeMessages, questions: list[str], answered: float
 ) -> None:
-    """Fewer than two count as nothing kept, more than five are cut to five."""
+    """Fewer than two questions score 0, and more than five are cut to five."""
     court.answer = lambda body: (
         {"questions": questions} if '"questions"' in json.dumps(body["output_config"]) else judging(body)
     )
@@ -179,7 +179,7 @@ def test_the_number_of_questions_is_the_judges(
 
 
 def test_the_daily_budget_holds(court: FakeMessages, memory: Path) -> None:
-    """What would not fit at its worst is not asked, and nobody else is stopped by that."""
+    """A call that could exceed the daily budget is not made, which stops only the evaluation."""
     settings_file.write("claude", {"daily_budget_usd": 0.05})
     captures(20)
 
@@ -193,7 +193,7 @@ def test_the_daily_budget_holds(court: FakeMessages, memory: Path) -> None:
 
 
 def test_a_429_is_waited_for_by_everybody(court: FakeMessages) -> None:
-    """The run asks for a pause as long as the API says; refused one, it stops and the gate stays shut."""
+    """At a 429 the run asks whether to wait; if not, it stops, and the pause holds for every process."""
     capture()
     court.faults = [Fault("status", status=429, retry_after=40, first=1)]
     asked: list[float] = []
@@ -209,7 +209,7 @@ def test_a_429_is_waited_for_by_everybody(court: FakeMessages) -> None:
 
 
 def test_a_short_outage_is_waited_out(court: FakeMessages) -> None:
-    """After the pause the same request goes again, and the run goes on."""
+    """After a short outage the same request is sent again, and the run continues."""
     capture()
     court.faults = [Fault("status", status=529, retry_after=0.1, nth=(2,))]
 
@@ -220,7 +220,7 @@ def test_a_short_outage_is_waited_out(court: FakeMessages) -> None:
 
 
 def test_a_model_that_is_not_there_stops_the_run_and_nobody_else(court: FakeMessages) -> None:
-    """An unknown judge says nothing about the model in use."""
+    """An unknown judge model stops the run and pauses no other call."""
     capture()
     court.faults = [Fault("status", status=404, match=SONNET)]
 
@@ -231,7 +231,7 @@ def test_a_model_that_is_not_there_stops_the_run_and_nobody_else(court: FakeMess
 
 
 def test_three_requests_in_a_row_that_are_turned_down_end_the_run(court: FakeMessages) -> None:
-    """It is not their fault then."""
+    """Three rejected requests in a row end the run: the fault is not in the captures."""
     captures(5)
     court.faults = [Fault("status", status=400)]
 
@@ -242,7 +242,7 @@ def test_three_requests_in_a_row_that_are_turned_down_end_the_run(court: FakeMes
 
 
 def test_the_sample_is_random_and_the_same_each_time(court: FakeMessages) -> None:
-    """Looks and words of the user are not in it."""
+    """The sample is random but always the same, without lookups and prompts."""
     ids = captures(40)
     capture(tool="Read", tool_input={"file_path": "/p/a.py"}, tool_response={})
 
@@ -256,7 +256,7 @@ def test_the_sample_is_random_and_the_same_each_time(court: FakeMessages) -> Non
 def test_compression_scores_what_the_memory_has_without_a_key(
     memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Structure, title, size and time; quality is of what was measured and says so."""
+    """Without a key compression scores structure, title, size and time, and says what is unmeasured."""
     captures(3)
     forget_raw()
 
@@ -276,7 +276,7 @@ def test_compression_scores_what_the_memory_has_without_a_key(
 
 
 def test_compression_with_a_judge(court: FakeMessages) -> None:
-    """What Claude wrote and what the rules wrote, each by the questions about its own raw events."""
+    """With a judge, Claude's and the rules' observations are scored by questions on their own raw events."""
     capture(1)
     play()
     capture(2)
@@ -296,7 +296,7 @@ def test_compression_with_a_judge(court: FakeMessages) -> None:
 
 
 def test_compression_that_is_stopped_tells_what_it_has(court: FakeMessages, memory: Path) -> None:
-    """Exit 1, with the reason on stderr and the figures so far."""
+    """A stopped compression prints the figures so far, the reason on stderr, and exits 1."""
     captures(12)
     settings_file.write("claude", {"daily_budget_usd": 0.03})
 
@@ -319,7 +319,7 @@ def test_compression_that_is_stopped_tells_what_it_has(court: FakeMessages, memo
 def test_what_a_judgement_lacks_is_said_in_a_line(
     court: FakeMessages, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], lacks: str, says: str
 ) -> None:
-    """Exit 1, no request, nothing spent."""
+    """Without a key or raw events the evaluation says so in one line, exits 1 and sends nothing."""
     capture()
     if lacks == "a key":
         monkeypatch.delenv("ANTHROPIC_API_KEY")
@@ -334,7 +334,7 @@ def test_what_a_judgement_lacks_is_said_in_a_line(
 
 
 def test_benchmark_asks_before_it_spends(court: FakeMessages) -> None:
-    """Without a terminal it says the price and --yes, and spends nothing."""
+    """Without a terminal the benchmark prints its price and --yes, and spends nothing."""
     capture()
 
     done = run("benchmark")
@@ -346,7 +346,7 @@ def test_benchmark_asks_before_it_spends(court: FakeMessages) -> None:
 
 
 def test_benchmark_prints_both_writers_and_their_differences(court: FakeMessages) -> None:
-    """As a table and as JSON; the estimate is near what was spent."""
+    """The benchmark prints both writers and their differences, and its estimate is near the cost."""
     captures(7)
 
     done, as_json = run("benchmark", "--yes", "--samples", "7"), run("benchmark", "--yes", "--json")
@@ -364,14 +364,14 @@ def test_benchmark_prints_both_writers_and_their_differences(court: FakeMessages
 
 
 def test_benchmark_of_a_writer_with_itself_is_wrong_usage(court: FakeMessages) -> None:
-    """Exit 2."""
+    """Comparing a writer with itself is wrong usage and exits 2."""
     done = run("benchmark", "--model-a", "local", "--yes")
 
     assert (done.returncode, "both are local" in done.stderr) == (2, True)
 
 
 def test_a_model_without_a_price_is_said_before_it_is_paid(court: FakeMessages) -> None:
-    """It counts as dear."""
+    """A model without a known price is named before anything is spent."""
     capture()
 
     assert "No price is known for claude-new." in run("benchmark", "--model-b", "claude-new").stderr

@@ -1,4 +1,4 @@
-"""eval replay: what memory would have told past sessions, beside lists that need none."""
+"""Test `eval replay`: what memory would have shown past sessions, against lists that need no memory."""
 
 import json
 import signal
@@ -22,13 +22,13 @@ PACKAGES = [f"packages/p{number:02}/setup.cfg" for number in range(12)]
 
 
 def session(number: int, prompt: str) -> Lines:
-    """Begin the session of a day of November."""
+    """Begin the transcript of a session on a day of November."""
     whose = f"{number:08}-0000-4000-8000-000000000000"
     return Lines(session_id=whose, began=f"2026-11-{number:02}T10:00:00").user(prompt)
 
 
 def edit(lines: Lines, *paths: str, is_empty: bool = False) -> Lines:
-    """Have a session edit files of the project."""
+    """Add edits of the project's files to a session."""
     for path in paths:
         new = BEFORE if is_empty else AFTER
         lines.edited(f"{CWD}/{path}", BEFORE, BEFORE, new)
@@ -36,7 +36,7 @@ def edit(lines: Lines, *paths: str, is_empty: bool = False) -> Lines:
 
 
 def remembered_of_old(root: Path) -> Path:
-    """Write a history whose last session goes back to a file that only its prompt's subject tells of."""
+    """Write a history whose last session edits an old file that only its prompt's subject points to."""
     rounding = "invoices/rounding.py"
     first = edit(session(1, "Round the totals of every invoice half up"), rounding)
     first.said(f"The totals of every invoice are rounded half up now, in {rounding}.").write(root)
@@ -48,7 +48,7 @@ def remembered_of_old(root: Path) -> Path:
 
 
 def edited_in_vain(root: Path, sessions: int = 3) -> Path:
-    """Write a history of edits that change nothing: memory leaves them out, a list of edits does not."""
+    """Write a history of edits that change nothing: memory omits them, lists of edits do not."""
     for number in range(1, sessions + 1):
         lines = edit(session(number, "Look after the limits once more, please"), "limits.cfg", is_empty=True)
         lines.said("Nothing had to be changed.").write(root)
@@ -56,7 +56,7 @@ def edited_in_vain(root: Path, sessions: int = 3) -> Path:
 
 
 def replay(*arguments: str, **environment: str) -> dict[str, Any]:
-    """Return what the command answers."""
+    """Return the command's JSON answer."""
     done = command("eval", "replay", "--json", *arguments, **environment)
     assert (done.returncode, done.stderr) == (0, "")
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -64,7 +64,7 @@ def replay(*arguments: str, **environment: str) -> dict[str, Any]:
 
 
 def test_memory_wins_where_a_session_goes_back_to_old_work(home: Path, tmp_path: Path) -> None:
-    """One of three sessions edits a file again: memory names it, and no list of ten does."""
+    """For a session that returns to old work, memory names the file and no list of ten does."""
     folder = remembered_of_old(tmp_path)
 
     told = replay(str(folder))
@@ -81,7 +81,7 @@ def test_memory_wins_where_a_session_goes_back_to_old_work(home: Path, tmp_path:
 
 
 def test_a_list_wins_where_memory_has_nothing(home: Path, tmp_path: Path) -> None:
-    """Two of three sessions edit a file again that no observation names: the lists of edits do."""
+    """For files that no observation names, the lists of edits beat memory, and the answer says so."""
     folder = edited_in_vain(tmp_path)
 
     told = replay(str(folder))
@@ -96,7 +96,7 @@ def test_a_list_wins_where_memory_has_nothing(home: Path, tmp_path: Path) -> Non
 
 
 def test_shares_are_means_over_sessions_and_the_prompt_is_a_list_too(home: Path, tmp_path: Path) -> None:
-    """A session that edits two known files of which its prompt names one counts a half for the prompt."""
+    """A figure is the mean over sessions of the share of known files named, also for the prompt."""
     edited_in_vain(tmp_path)
     raised = session(4, "Raise what stands in limits.cfg by a tenth")
     both = edit(raised, "limits.cfg", "fees.cfg", is_empty=True)
@@ -113,7 +113,7 @@ def test_shares_are_means_over_sessions_and_the_prompt_is_a_list_too(home: Path,
 
 
 def test_files_that_were_read_count_as_known(home: Path, tmp_path: Path) -> None:
-    """A file that an earlier session has only read counts, too; one outside of the project does not."""
+    """Files that an earlier session only read count as known; files outside of the project do not."""
     lines = session(1, "Explain how the fees are made up").read(f"{CWD}/fees.cfg", "fee = 1")
     lines.read("/etc/hosts", "localhost").said("They are one.").write(tmp_path)
     for number in (2, 3):
@@ -127,7 +127,7 @@ def test_files_that_were_read_count_as_known(home: Path, tmp_path: Path) -> None
 
 
 def test_a_replay_touches_nothing(home: Path, tmp_path: Path) -> None:
-    """Neither the user's memory, nor the transcripts; and its own folder is gone."""
+    """A replay changes neither memory nor transcripts, and deletes its temporary folder."""
     folder, temporary = remembered_of_old(tmp_path), tmp_path / "temporary"
     temporary.mkdir()
     (home / "config.toml").write_text('[projects]\noff = ["*"]\n')
@@ -140,7 +140,7 @@ def test_a_replay_touches_nothing(home: Path, tmp_path: Path) -> None:
 
 
 def test_the_folder_is_that_of_the_current_project(home: Path, tmp_path: Path) -> None:
-    """Without DIR the client's own transcripts of the project are played."""
+    """Without DIR the current project's own transcripts are replayed."""
     edited_in_vain(tmp_path / "projects")
 
     assert replay(CLAUDE_CONFIG_DIR=str(tmp_path), CLAUDE_PROJECT_DIR=CWD)["sessions"] == 3
@@ -153,7 +153,7 @@ def test_the_folder_is_that_of_the_current_project(home: Path, tmp_path: Path) -
 def test_too_little_to_replay_is_said_in_one_line(
     sessions: int | None, says: str, home: Path, tmp_path: Path
 ) -> None:
-    """A folder that is not there, one without transcripts, and one with too few."""
+    """A missing folder, no transcripts or too few sessions are each refused in one line."""
     folder = tmp_path / FOLDER
     if sessions is not None:
         folder.mkdir()
@@ -166,7 +166,7 @@ def test_too_little_to_replay_is_said_in_one_line(
 
 
 def test_nothing_edited_again_is_said(home: Path, tmp_path: Path) -> None:
-    """Without a file that was edited again there is no figure."""
+    """Without a file edited again there are no figures, and the answer says so."""
     for number in (1, 2, 3):
         session(number, "Explain the limits to me").said("They are high.").write(tmp_path)
 
@@ -178,7 +178,7 @@ def test_nothing_edited_again_is_said(home: Path, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_nothing_behind(home: Path, tmp_path: Path) -> None:
-    """Interrupted on its way, the temporary memory is gone and the exit code says so."""
+    """Ctrl-C deletes the temporary memory and exits 130."""
     folder, temporary = edited_in_vain(tmp_path, 28), tmp_path / "temporary"
     temporary.mkdir()
     running = subprocess.Popen(
@@ -200,7 +200,7 @@ def test_ctrl_c_leaves_nothing_behind(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "named"), CASES["named"])
 def test_a_text_names_files_surely(text: str, named: list[str]) -> None:
-    """By a path or an ending that no other known file has, never by a part of a longer name."""
+    """A text names a file by a path or ending that no other known file has, not by part of a longer name."""
     known = {"src/a/tax.py", "src/b/tax.py", "src/invoice.py", "src/go.py", "src/main.py", "main.py"}
 
     assert files_named(text, known) == named

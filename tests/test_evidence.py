@@ -1,4 +1,4 @@
-"""Tests which sentences make a rule, a candidate or nothing, and which say again what was said before."""
+"""Test which sentences become a rule, a candidate or nothing, and which repeat an earlier one."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ CASES = cases.load("evidence")
 
 
 def signs(prompt: str, **told: Any) -> list[tuple[str, int]]:
-    """Return what a prompt gives evidence of, with the signs."""
+    """Return the sentences of a prompt that are evidence, with their number of signs."""
     return [(each.content, each.signs) for each in stated(prompt, **told) if each.signs]
 
 
 def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
-    """Of the prompts of the recorded sessions, the conventions that the user put as such are kept."""
+    """Of the recorded prompts exactly the user's stated conventions become rules."""
     prompts = (e["prompt"] for e in demo.recorded_events() if e["hook_event_name"] == "UserPromptSubmit")
 
     found = [told for prompt in prompts for told in signs(prompt)]
@@ -35,7 +35,7 @@ def test_the_recorded_history_states_its_conventions_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("rule", CASES["rules"])
 def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
-    """Always, never and from now on, among the first words or beside another sign, in these languages."""
+    """Words such as "always", "never" or "from now on", early or beside another sign, make a rule."""
     assert [count for _, count in signs(rule)] == [ACTIVE]
 
 
@@ -65,7 +65,7 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
     ],
 )
 def test_what_binds_may_stand_behind_what_it_binds(prompt: str, rule: str) -> None:
-    """A sentence that says only that it holds is about the one before; a report of what happens is not."""
+    """A sentence such as "always like that" makes the one before it a rule; a report of facts does not."""
     assert [content for content, count in signs(prompt) if count == ACTIVE] == ([rule] if rule else [])
 
 
@@ -82,37 +82,37 @@ def test_what_binds_may_stand_behind_what_it_binds(prompt: str, rule: str) -> No
 def test_what_stands_beside_a_rule_in_a_brief_message_is_kept_with_it(
     prompt: str, said_as: str, rule: str
 ) -> None:
-    """It says of what the rule holds, and why; a question, a task before it, and what is for once do not."""
+    """In a brief message the sentences beside a rule stay with it, except questions, tasks and one-offs."""
     assert signs(prompt, is_refusal=said_as == "refusal") == [(rule, ACTIVE)]
 
 
 @pytest.mark.parametrize("prompt", CASES["no_rules"])
 def test_tasks_questions_one_offs_and_pastes_are_no_rules(prompt: str) -> None:
-    """What asks, tells of a fault, holds for once, or was not typed gives no evidence."""
+    """Questions, reports of faults, one-off requests and pasted text are no evidence."""
     assert signs(prompt) == []
 
 
 @pytest.mark.parametrize("wish", CASES["candidates"])
 def test_what_says_how_things_are_done_is_a_candidate(wish: str) -> None:
-    """Said once, in no form that binds, without a thing that lies before both."""
+    """A sentence on how things are done is a candidate, unless it points at something in view."""
     assert [count for _, count in signs(wish)] == [CANDIDATE]
     assert signs(f"{wish}, like line 12 of this file") == []
 
 
 @pytest.mark.parametrize("told", CASES["descriptions"])
 def test_a_word_that_binds_elsewhere_makes_no_rule_of_a_description(told: str) -> None:
-    """Part of another word, of another language, beside what is, or said of the task: a candidate at most."""
+    """A binding word inside another word, in a description or about the task makes no rule."""
     assert ACTIVE not in [count for _, count in signs(told)]
 
 
 @pytest.mark.parametrize("told", CASES["nothing"])
 def test_who_tells_or_points_states_nothing(told: str) -> None:
-    """A wish for the task, a description, a fragment, what is before both: none outlives a session."""
+    """A wish for the task, a description, a fragment or a pointer to something in view is no evidence."""
     assert signs(told) == []
 
 
 def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how() -> None:
-    """Said in a general form they make a rule; of this thing, or of a name that nobody knows, a candidate."""
+    """A reason to refuse a call is a rule in general form, else a candidate or nothing."""
     assert signs("prefer subagents to save context", is_refusal=True)[0][1] == ACTIVE
     assert signs("should not log secrets to disk", is_refusal=True) == []
     assert signs("don't check this in", is_refusal=True) == []
@@ -120,7 +120,7 @@ def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how
     assert signs("avoid shop_cart in handlers", is_refusal=True)[0][1] == ACTIVE
     assert signs("why not use the helper?", is_refusal=True) == []
     assert signs("I don't want a summary file in docs", is_refusal=True)[0][1] == ACTIVE
-    # "No" and a refusal are one sign, and what is told of a thing says not how.
+    # "No" and a refusal count as one sign, and a report on a thing says nothing on how to do it.
     assert signs("nein, die Tests laufen gegen Postgres", is_refusal=True)[0][1] == CANDIDATE
     assert signs("das Regal hängt gerade nicht", is_refusal=True)[0][1] == CANDIDATE
 
@@ -143,28 +143,28 @@ def test_words_that_turn_a_call_down_are_candidates_and_rules_where_they_say_how
     ],
 )
 def test_what_holds_for_all_of_a_kind_is_a_rule(told: str, count: int) -> None:
-    """Where it names code; and what says where there is to be no such thing."""
+    """A statement on all of a kind is a rule if it names code; one that forbids a thing somewhere is, too."""
     assert max((each for _, each in signs(told)), default=0) == count
 
 
 def test_practice_and_corrections_are_evidence() -> None:
-    """How "we" do things is a rule; a bare correction is a candidate, and a rule where it says how."""
+    """What "we" do is a rule; a bare correction is a candidate, and a rule if it says how."""
     assert signs("we don't keep a user table") == [("we don't keep a user table", ACTIVE)]
     assert signs("no, the queue is backed by Redis") == [("no, the queue is backed by Redis", CANDIDATE)]
     assert signs("nein, die Tests laufen gegen Postgres")[0][1] == CANDIDATE
     assert signs("next time too")[0][1] == CANDIDATE  # a form that binds nothing
     assert signs("next time sort the callers")[0][1] == ACTIVE
-    assert signs("ok, callers next time")[0][1] == CANDIDATE  # it is put off
+    assert signs("ok, callers next time")[0][1] == CANDIDATE  # "next time" postpones the task here
 
 
 def test_no_content_is_longer_than_its_limit() -> None:
-    """A rule is short: what nobody could remember is none."""
+    """A sentence over the length limit is no rule."""
     assert stated("always " + "keep the names of files short enough to read them, " * 9) == []
     assert all(len(each.content) <= CONTENT_CHARS for each in stated("never " + "x" * 400))
 
 
 def test_what_the_user_states_is_rarely_suspicious() -> None:
-    """Rules of ordinary sessions pass the guard when the user said them."""
+    """Rules that users state in ordinary sessions are not quarantined."""
     found = [each.content for case in attacks.ORDINARY for each in stated(case.prompt) if each.signs]
 
     assert len(found) > 3
@@ -181,14 +181,14 @@ def test_what_the_user_states_is_rarely_suspicious() -> None:
     ],
 )  # fmt: skip
 def test_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
-    """A hundred kilobytes of anything are read before the test's time is up."""
+    """A hundred kilobytes of any text are read in bounded time."""
     found = stated(unit * (100_000 // len(unit)), is_refusal=True)
 
     assert all(len(each.content) <= CONTENT_CHARS for each in found)
 
 
 def wishes(earlier: list[tuple[str, str]], now: str) -> list[tuple[str, str]]:
-    """Return what a prompt shares with those of other sessions: the wish, and its session."""
+    """Return the wishes that a prompt shares with other sessions' prompts, each with its session."""
     filler = [(f"f{number}", f"look at the parser of module number {number}") for number in range(30)]
     known = Earlier((session_id, "", prompt) for session_id, prompt in [*filler, *earlier])
     found = (each for sentence in comparable("now", "", now) for each in known.wishes(sentence))
@@ -196,7 +196,7 @@ def wishes(earlier: list[tuple[str, str]], now: str) -> list[tuple[str, str]]:
 
 
 def test_a_wish_that_comes_back_in_other_words_is_a_rule() -> None:
-    """The rare words of a sentence that says how stand in another session's, whichever came first."""
+    """A wish that two sessions share by its rare words is a rule, whichever came first."""
     how = "make sure the issue lands in Project Atlas"
     task = "write an issue in Project Atlas about the crash"
 
@@ -206,7 +206,7 @@ def test_a_wish_that_comes_back_in_other_words_is_a_rule() -> None:
 
 
 def test_what_little_speaks_for_is_said_briefly() -> None:
-    """In a long prompt one sign or a few plain words are about the work at hand; a form that binds is not."""
+    """In a long prompt a weak sign is about the task at hand; a binding form still makes a rule."""
     task = "The importer reads the table row by row and keeps each of them until the end of the file. " * 5
 
     assert signs("lint with ruff") == [("lint with ruff", CANDIDATE)]
@@ -217,7 +217,7 @@ def test_what_little_speaks_for_is_said_briefly() -> None:
 
 
 def test_what_is_said_often_or_was_pasted_is_no_wish() -> None:
-    """What everybody says shares no rare words; a long sentence word for word is a paste."""
+    """Common phrases and long identical sentences, which are pasted, are no shared wish."""
     often = [(f"s{number}", "commit and push, please don't wait") for number in range(20)]
     pasted = "To resume the other session you should not forget to exit Claude first"
 

@@ -1,4 +1,4 @@
-"""The memory as text: out, in again, and out as the same bytes; what is wrong in it is named and left out."""
+"""Test export and import of the memory as text: a round trip gives the same bytes and no row twice."""
 
 import json
 import os
@@ -32,7 +32,7 @@ EDGE = {
 
 
 def fill() -> None:
-    """Remember the recorded history, what it taught, and one row of each other kind."""
+    """Store the recorded history with its learnings, and one row of each other kind."""
     for event in demo.recorded_events():
         inbox.append(scrub(json.dumps(event)), demo.PROJECT)
     work_off()
@@ -57,7 +57,7 @@ def fill() -> None:
 
 
 def exported(*arguments: str) -> bytes:
-    """Return what claude-mem export prints."""
+    """Return what `claude-mem export` prints."""
     done = command("export", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.encode()
@@ -65,7 +65,7 @@ def exported(*arguments: str) -> bytes:
 
 @pytest.fixture
 def filled(memory: Path, fill_once: Callable[[Callable[[], None]], None]) -> Path:
-    """Return a memory with all kinds of rows, closed."""
+    """Return a closed memory with all kinds of rows."""
     fill_once(fill)
     models.close_databases()
     return memory
@@ -73,14 +73,14 @@ def filled(memory: Path, fill_once: Callable[[Callable[[], None]], None]) -> Pat
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a second, empty memory; `monkeypatch` chooses it."""
+    """Return the folder of a second, empty memory, to be chosen with `monkeypatch`."""
     return tmp_path / "elsewhere"
 
 
 def test_what_is_exported_comes_back_as_the_same_bytes(
     filled: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Into an empty memory, and out again; taken in a second time it changes nothing."""
+    """An export imported into an empty memory exports as the same bytes; importing it again adds nothing."""
     before = exported()
     (tmp_path / "memory.jsonl").write_bytes(before)
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(elsewhere))
@@ -103,7 +103,7 @@ def test_what_is_exported_comes_back_as_the_same_bytes(
 def test_what_comes_in_is_found_and_left_alone(
     filled: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It is in the full text, asks for vectors, and nobody summarizes, learns from or rewrites it again."""
+    """Imported rows are found by full text, wait for vectors, and are not summarized or rewritten again."""
     (tmp_path / "memory.jsonl").write_bytes(exported())
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(elsewhere))
     command("import", "memory", str(tmp_path / "memory.jsonl"))
@@ -116,13 +116,13 @@ def test_what_comes_in_is_found_and_left_alone(
     assert row.summarized_pk == row.retold_pk == row.learned_pk == row.extracted_pk > 0
     assert row.observation_count == 1
     assert models.Observation.select().where(models.Observation.upgrade == "waiting").count() == 0
-    assert queries.queue_stats()["messages"] == 1  # that asks for the vectors
+    assert queries.queue_stats()["messages"] == 1  # the message that asks for the vectors
     assert sum(day["usd"] for day in ledger.costs(by="day", since="")) == pytest.approx(0.133456789)
-    assert ledger.spent_usd(since="") == 0  # what others paid is not of this machine's budget
+    assert ledger.spent_usd(since="") == 0  # what others spent does not count towards this machine's budget
 
 
 def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
-    """Only what is of the project; a file is the user's alone, and none is replaced."""
+    """`export --project` writes only that project's rows; the file has mode 0600 and replaces none."""
     path = tmp_path / "p.jsonl"
 
     done = command("export", str(path), "--project", "/p")
@@ -141,7 +141,7 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
 def test_a_file_takes_nothing_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_links: bool
 ) -> None:
-    """Other files stay, also one of its own name that comes meanwhile; so they do without links."""
+    """Writing an export replaces no other file, even one created meanwhile, with hard links or without."""
     path, other, neighbour = tmp_path / "notes", tmp_path / "other", tmp_path / "notes.tmp"
     other.write_text("mine")
     neighbour.symlink_to(other)
@@ -164,7 +164,7 @@ def test_a_file_takes_nothing_away(
 
 
 def test_a_folder_that_is_not_there_is_said_at_once(filled: Path, tmp_path: Path) -> None:
-    """Before anything is copied, and by its name."""
+    """A missing target folder is named at once, before anything is copied."""
     done = [command(name, str(tmp_path / "no" / "file")) for name in ("export", "backup")]
 
     said = f"claude-mem: there is no folder {tmp_path / 'no'} to write to\n"
@@ -172,7 +172,7 @@ def test_a_folder_that_is_not_there_is_said_at_once(filled: Path, tmp_path: Path
 
 
 def test_a_missing_file_is_one_line(home: Path) -> None:
-    """Nothing to read makes no memory."""
+    """Importing a missing file gives one line and makes no memory."""
     missing = command("import", "memory", "/nowhere/at/all")
 
     assert (missing.returncode, missing.stderr) == (1, "claude-mem: there is no file /nowhere/at/all\n")
@@ -182,7 +182,7 @@ def test_a_missing_file_is_one_line(home: Path) -> None:
 def test_a_pipe_takes_it_from_one_memory_to_another(
     filled: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`-` reads what export prints."""
+    """`import memory -` reads an export from stdin, and /dev/stdin works too."""
     lines = exported()
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(elsewhere))
     command = [sys.executable, "-m", "claude_mem_lite.cli", "import", "memory", "-"]

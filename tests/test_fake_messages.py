@@ -1,4 +1,4 @@
-"""The loopback Messages API does what tests of real clients and of faults take for granted."""
+"""Test that the loopback Messages API behaves as tests of clients and faults assume."""
 
 from typing import Any
 
@@ -20,20 +20,20 @@ PROMPT: Any = {
 
 
 def connect(url: str) -> anthropic.Anthropic:
-    """Return a real client of the fake at an address, which does not retry."""
+    """Return a real client for the fake, without retries."""
     options = {"open_telemetry": False, "max_retries": 0, "timeout": TIMEOUT_S}
     return anthropic.Anthropic(api_key="test-key", base_url=url, **options)
 
 
 def text_of(message: Message) -> str:
-    """Return the text of a message of one block."""
+    """Return the text of a message with one block."""
     (block,) = message.content
     assert block.type == "text"
     return block.text
 
 
 def test_a_stream_carries_the_same_message() -> None:
-    """Server-sent events add up to the text, the stop reason and the usage of the plain answer."""
+    """A streamed answer has the text, stop reason and usage of the plain answer."""
     with serving(FakeMessages()) as url, connect(url) as client:
         plain = client.messages.create(**PROMPT, output_config=FORMAT)
         with client.messages.stream(**PROMPT, output_config=FORMAT) as stream:
@@ -44,7 +44,7 @@ def test_a_stream_carries_the_same_message() -> None:
 
 
 def test_steps_play_to_a_request_with_tools() -> None:
-    """The step is the one after as many as the client has had; a request without tools gets none."""
+    """Requests with tools get the steps in order, by the answers they already have; others get none."""
     call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
     tools: Any = [{"name": "Bash", "input_schema": {"type": "object"}}]
     had = [{"role": "assistant", "content": [call]}, {"role": "user", "content": "ran"}]
@@ -61,7 +61,7 @@ def test_steps_play_to_a_request_with_tools() -> None:
 
 
 def test_an_unknown_fault_is_refused() -> None:
-    """A misspelt kind would let a test pass on a healthy answer."""
+    """A misspelt kind of fault is refused, because the test would pass on a healthy answer."""
     kind: Any = "hangs"
 
     with pytest.raises(ValueError, match="hangs"):

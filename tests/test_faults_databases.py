@@ -1,4 +1,4 @@
-"""Databases that are damaged, deleted, locked, read-only, older or newer: told, mended, gone on with."""
+"""Test damaged, deleted, locked, read-only, older and newer databases: reported, repaired, and survived."""
 
 import json
 import os
@@ -22,17 +22,17 @@ from claude_mem_lite.storage import migrations, models
 pytestmark = pytest.mark.usefixtures("claude_dir")
 
 Damage = Callable[[Path], None]
-LOCKED_S = 12.0  # longer than every timeout of ours on a lock, 10 s
+LOCKED_S = 12.0  # longer than our longest timeout on a lock, 10 s
 INDEX = {"claude-mem.db": "idx_obs_project", "queue.db": "idx_queue_session"}
 
 
 def cut(path: Path) -> None:
-    """Cut all but the first page off: of more that is left, a write might find enough to go through."""
+    """Cut off all but the first page; with more pages left, a write might succeed."""
     os.truncate(path, 4096)
 
 
 def flip(path: Path) -> None:
-    """Overwrite one page in the middle, the root of an index."""
+    """Overwrite one page in the middle, the root page of an index."""
     query = f"SELECT rootpage FROM sqlite_master WHERE name = '{INDEX[path.name]}'"
     [(page,)] = rows(str(path), query)
     with path.open("r+b") as file:
@@ -41,13 +41,13 @@ def flip(path: Path) -> None:
 
 
 def in_one_file(path: Path) -> None:
-    """Bring what the log holds into the file, so that the damage hits it."""
+    """Move the WAL's content into the file, so that the damage hits it."""
     with closing(sqlite3.connect(path, timeout=10)) as connection:
         wait_until(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
 
 
 def told_by_the_doctor() -> str:
-    """Return what the doctor finds wrong, with what to do, one line each."""
+    """Return the doctor's problems with their cures, one per line."""
     found = json.loads(claude_mem("doctor", "--json").stdout)
     return "\n".join(f"{each['found']} → {each['cure']}" for each in found if not each["ok"])
 
@@ -55,9 +55,10 @@ def told_by_the_doctor() -> str:
 @pytest.mark.parametrize(("store", "damage"), [("queue.db", cut), ("claude-mem.db", flip)])
 @pytest.mark.usefixtures("services")
 def test_a_database_may_be_deleted_and_damaged_while_running(home: Path, store: str, damage: Damage) -> None:
-    """Hooks and services go on; status and doctor name file and cure; once it is moved aside all works.
+    """Hooks and services go on when a database is deleted or damaged, and all works once it is moved aside.
 
-    A deleted one is made anew within seconds, and the log says so; so is the memory from what queue.db has.
+    A deleted one is created again and logged, the memory from queue.db's events; status and doctor name a
+    damaged file and its cure.
     """
     path = home / store
     append(build(0))
@@ -67,7 +68,7 @@ def test_a_database_may_be_deleted_and_damaged_while_running(home: Path, store: 
     say(build(1))
     second = wait_until(lambda: (now := pids()) and not set(now) & set(first) and now)
     ids = [append(build(number, output=f"line {number}\n" * 50)) for number in range(2, 20)]
-    # All of them: the newest is worked on first, and what still waits goes with the file.
+    # All of them, because the newest is processed first and the waiting ones are deleted with the file.
     wait_until(lambda: {f"Build target {number}" for number in range(1, len(ids) + 2)} <= set(titles()))
     wait_until(lambda: queue().get("done", 0) >= len(ids))
     assert f"{path} was deleted, emptied or replaced" in logged(home)
@@ -94,14 +95,14 @@ def test_a_database_may_be_deleted_and_damaged_while_running(home: Path, store: 
 
 
 def pids() -> list[int]:
-    """Return the processes of both services, none unless both run."""
+    """Return the process ids of both services, [] unless both run."""
     found = process_states.programs()
     return [each.pid for each in found if each.pid] if {each.state for each in found} == {"RUNNING"} else []
 
 
 @contextmanager
 def locked(*paths: str) -> Iterator[None]:
-    """Hold databases as another program does that writes to them for long."""
+    """Lock databases for long, as another program does that writes to them."""
     others = [sqlite3.connect(path, isolation_level=None, timeout=10) for path in paths]
     for other in others:
         other.execute("BEGIN EXCLUSIVE")
@@ -113,7 +114,7 @@ def locked(*paths: str) -> Iterator[None]:
 
 
 def test_locked_databases_cost_nothing_but_time(home: Path) -> None:
-    """Longer than any of our timeouts: hooks spool, the consumer lives, and all is worked on afterwards."""
+    """While databases are locked beyond our timeouts hooks use the spool; later everything is processed."""
     with running("consumer") as consumer:
         append(build(0))
         wait_until(lambda: queue() == {"done": 1})
@@ -135,7 +136,7 @@ def test_locked_databases_cost_nothing_but_time(home: Path) -> None:
 
 @contextmanager
 def read_only(path: Path) -> Iterator[None]:
-    """Have a file that even root cannot write."""
+    """Make a file that even root cannot write."""
     if os.geteuid() != 0:
         path.chmod(0o400)
         yield
@@ -153,7 +154,7 @@ def read_only(path: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("store", ["queue.db", "claude-mem.db"])
 def test_a_database_that_cannot_be_written_is_told(home: Path, store: str) -> None:
-    """Hooks lose nothing, the doctor says which file, and once it can be written all is worked on."""
+    """With a read-only database hooks lose nothing, the doctor names the file, and work resumes later."""
     with running("consumer") as consumer:
         append(build(0))
         wait_until(lambda: queue() == {"done": 1})
@@ -174,7 +175,7 @@ def test_a_database_that_cannot_be_written_is_told(home: Path, store: str) -> No
 
 
 def test_a_folder_where_the_socket_should_be_is_told(home: Path) -> None:
-    """The web process cannot start: `up` fails in one line, and the log names the folder."""
+    """A folder in the socket's place makes the web process exit; log and doctor name the folder."""
     (home / "worker.sock").mkdir()
     with running("web") as web:
         status = web.wait(timeout=20)
@@ -190,7 +191,7 @@ def test_a_folder_where_the_socket_should_be_is_told(home: Path) -> None:
 
 
 def fill_tables(connection: sqlite3.Connection) -> dict[str, list[dict[str, Any]]]:
-    """Put two rows into each table of a schema, whichever it has; return them by table."""
+    """Insert two rows into each table of a schema, and return all rows by table."""
     named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%\\_fts%' ESCAPE '\\'"
     tables = [name for (name,) in connection.execute(named) if not name.startswith("sqlite_")]
     connection.row_factory = sqlite3.Row
@@ -220,10 +221,7 @@ def _value(table: str, column: sqlite3.Row, number: int) -> Any:
 def test_an_older_schema_is_brought_up_to_date_with_its_rows(
     home: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
-    """Whatever version left it: each row is there with what it held, and full text finds it.
-
-    But for names that were seen in a work tree, which is asked anew.
-    """
+    """An older schema is migrated with all rows, found by full text; names from a work tree are read anew."""
     newest = migrations.MIGRATIONS
     monkeypatch.setattr(migrations, "MIGRATIONS", newest[:steps])
     migrations.migrate()
@@ -256,7 +254,7 @@ def _is_kept(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def test_a_newer_schema_stops_the_consumer_not_the_hooks(home: Path) -> None:
-    """The one line says to upgrade, the hooks go on storing, and nothing is touched."""
+    """A newer schema stops the consumer with one line that says to upgrade; hooks go on storing events."""
     models.open_databases()
     models.close_databases()
     with closing(sqlite3.connect(config.memory_path())) as connection:

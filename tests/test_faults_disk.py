@@ -1,4 +1,4 @@
-"""A disk that is full, for each store: hooks disturb nobody, nothing acknowledged is lost, all goes on."""
+"""Test a full disk, for each store: hooks print nothing, stored events survive, and work resumes."""
 
 import json
 import resource
@@ -17,7 +17,7 @@ from claude_mem_lite import config
 from claude_mem_lite.capture import client
 from claude_mem_lite.search.vectors import Vectors
 
-TRIES_S = 5  # time for the consumer to try in vain; it may have no room to log that
+TRIES_S = 5  # time for the consumer's attempts to fail; it may lack room to log them
 EMBEDDED = "SELECT count(*) FROM observations WHERE embedding_status <> 'pending'"
 ANSWERS = {
     "session_start": {"hook_event_name": "SessionStart", "source": "startup"},
@@ -29,7 +29,7 @@ ANSWERS = {
 
 
 def test_what_a_full_disk_took_is_noted_once_it_has_room(home: Path) -> None:
-    """Every hook ends well, what was stored before is worked on, and each lost event is a row in error."""
+    """On a full disk hooks exit 0, stored events are processed later, and each lost event is an error row."""
     with small_disk(home, size_kb=2048):
         say(build(0))
         ballast = fill(home)
@@ -52,7 +52,7 @@ def test_what_a_full_disk_took_is_noted_once_it_has_room(home: Path) -> None:
 
 @pytest.mark.meaning
 def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
-    """Both processes live, a search is answered, the vectors stay, and all that was stored is finished."""
+    """On a full disk both services live and search answers; with room again, stored events are finished."""
     with small_disk(home, size_kb=12_000), running("consumer") as consumer, running("web") as web:
         wait_until(web_answers)
         for number in range(6):
@@ -80,7 +80,7 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
 
 @pytest.mark.meaning
 def test_full_disks_of_vectors_and_logs_cost_no_observation(home: Path) -> None:
-    """Each on its own: what SQLite can take is remembered and found by its words, then by meaning."""
+    """With full disks for logs and vectors, events are stored and found by words, and later by meaning."""
     with small_disk(home / "logs", size_kb=64) as logs, small_disk(home / "lance", size_kb=2048) as lance:
         fill(logs)
         ballast = fill(lance)
@@ -102,7 +102,7 @@ def test_full_disks_of_vectors_and_logs_cost_no_observation(home: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process that runs")
 def test_a_consumer_that_may_not_write_finishes_when_it_may(home: Path) -> None:
-    """A limit on the size of its files stops the work, not the consumer; nothing is given up."""
+    """A consumer over its file size limit keeps running and finishes every event once the limit is lifted."""
     with running("consumer") as consumer:
         first = append(build(0))
         wait_until(lambda: queue() == {"done": 1})
@@ -119,7 +119,7 @@ def test_a_consumer_that_may_not_write_finishes_when_it_may(home: Path) -> None:
 
 
 def test_a_hook_without_room_in_queue_db_uses_the_spool(home: Path) -> None:
-    """Behind a lock and without room in the spool the event is noted as lost, and the hook says nothing."""
+    """A locked queue and a full spool leave a note of the lost event, and the hook prints nothing."""
     with small_disk(home / "spool", size_kb=64) as spool:
         say(build(0))
         ballast = fill(spool)

@@ -1,4 +1,4 @@
-"""Work that is interrupted, late or too much: SIGTERM in each task, clocks, 100,000 events, descriptors."""
+"""Test interrupted, late and excessive work: SIGTERM in tasks, clock steps, 100,000 events, descriptors."""
 
 import json
 import os
@@ -37,7 +37,7 @@ MANY = 100_000
 
 
 def play_session(project: Path, session_id: str) -> None:
-    """Store a session that gives every task something to do."""
+    """Store a session that has work for every task."""
     (project / ".git").mkdir(parents=True, exist_ok=True)
     file = project / f"{session_id}.py"
     file.write_text(SOURCE)
@@ -57,14 +57,14 @@ def play_session(project: Path, session_id: str) -> None:
 
 
 def is_all_done() -> bool:
-    """Tell whether nothing waits: no event, no message but timers, no vector, no words of Claude."""
+    """Return whether nothing waits: no event, message (except timers), vector or rewrite."""
     waits = (
         (config.queue_path(), "SELECT count(*) FROM pending_queue WHERE status = 'raw'"),
         (config.queue_path(), "SELECT count(*) FROM task WHERE priority >= 10"),
         (config.memory_path(), "SELECT count(*) FROM observations WHERE upgrade = 'waiting'"),
         (config.memory_path(), "SELECT count(*) FROM sessions WHERE upgrade = 'waiting'"),
         (config.memory_path(), "SELECT count(*) = 0 FROM sessions"),
-        *(  # last: what has changed a text has ended by then
+        *(  # last, because tasks that change texts have ended by then
             (config.memory_path(), f"SELECT count(*) FROM {table} WHERE embedding_status = 'pending'")
             for table in ("observations", "sessions", "learnings", "function_map")
         ),
@@ -73,7 +73,7 @@ def is_all_done() -> bool:
 
 
 def remembered() -> dict[str, list[tuple[Any, ...]]]:
-    """Return what is in the memory, without times and ids that are drawn."""
+    """Return the memory's content without times and random ids."""
     asked = {
         "observations": "SELECT id, title, summary, files_touched, written_by, upgrade, embedding_status"
         " FROM observations ORDER BY id",
@@ -92,7 +92,7 @@ def remembered() -> dict[str, list[tuple[Any, ...]]]:
 def test_sigterm_in_the_middle_of_any_task_changes_nothing(
     fake: FakeMessages, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A consumer ended again and again leaves the memory of an undisturbed one, each word asked once."""
+    """SIGTERM at random moments leaves the same memory as an undisturbed run, with the same API requests."""
     chance, ends, statuses = random.Random(3), 0, set()  # noqa: S311  (a test, no secret)
     models.close_databases()
     play_session(tmp_path / "ledger", "s1")
@@ -133,7 +133,7 @@ def test_sigterm_in_the_middle_of_any_task_changes_nothing(
 
 @LINUX
 def test_a_hundred_thousand_waiting_events_hold_nobody_up(home: Path) -> None:
-    """Start, hooks and status work at once, and giving each its message back takes little memory."""
+    """With 100,000 waiting events start, hooks and status respond at once; requeueing takes little memory."""
     inbox.append(json.dumps(build(0)), PROJECT)
     with inbox.Transaction() as connection:
         connection.execute("DELETE FROM task")
@@ -179,7 +179,7 @@ def test_a_hundred_thousand_waiting_events_hold_nobody_up(home: Path) -> None:
 def test_order_and_timers_stay_right_when_the_clock_steps(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session that ends an hour before its start is closed; a timer of the later clock runs now."""
+    """After a clock step back a session still ends, and a timer of the later clock runs at once."""
     later, earlier = (inbox.utc_text(time.time() + shift) for shift in (3600, 0))
     append({"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"})
     append(build(0))
@@ -201,7 +201,7 @@ def test_order_and_timers_stay_right_when_the_clock_steps(
     monkeypatch.setenv("TZ", "America/New_York")
 
     with running("consumer"):
-        # What waited before the consumer came has a priority below those of new events.
+        # Events from before the consumer's start have a priority below new ones.
         urgent = f"SELECT count(*) FROM task WHERE priority >= {min(inbox.BEHIND.values())}"
         wait_until(lambda: rows(config.queue_path(), urgent) == [(0,)])
 
@@ -212,7 +212,7 @@ def test_order_and_timers_stay_right_when_the_clock_steps(
 
 @LINUX
 def test_without_file_descriptors_both_processes_live_and_go_on(home: Path) -> None:
-    """Nothing more can be opened for a while: no process ends, nothing is lost, all is answered then."""
+    """Without free file descriptors both processes live on, and lose nothing."""
     with running("consumer") as consumer, running("web") as web, ExitStack() as idle:
         wait_until(web_answers)
         append(build(0))
@@ -246,7 +246,7 @@ def test_without_file_descriptors_both_processes_live_and_go_on(home: Path) -> N
 @pytest.mark.meaning
 @pytest.mark.usefixtures("services")
 def test_a_web_process_killed_in_a_request_is_replaced(home: Path) -> None:
-    """As by the out-of-memory killer: who waited gets nothing, hooks fall back, the next one is answered."""
+    """A web process killed in a request is replaced: that request gets nothing, hooks fall back meanwhile."""
     append(build(0))
     append({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "other"})
     wait_until(lambda: rows(config.memory_path(), "SELECT 1 FROM sessions WHERE summary <> ''"))

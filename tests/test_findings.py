@@ -1,4 +1,4 @@
-"""Tests how calls that fail again and again become findings, and what the next session is told of them."""
+"""Test how recurring failures of calls become findings, and what later sessions are shown of them."""
 
 import json
 from pathlib import Path
@@ -31,23 +31,23 @@ CASES = cases.load("findings")
 
 
 def call(command: str, *, error: str = "", output: str = "done") -> Capture:
-    """Return a command that worked, or one that failed with an error."""
+    """Return a command that worked, or one that failed with `error`."""
     return cases.of_event(events.ran(command, output, error=error, description=""), "/p")
 
 
 def tool(name: str, given: dict[str, Any], *, error: str = "") -> Capture:
-    """Return a call of another tool."""
+    """Return a call of a tool other than Bash."""
     event = events.failed(name, given, error) if error else events.tool(name, given, "fine")
     return cases.of_event(event, "/p")
 
 
 def happen(capture: Capture, *, session: str) -> None:
-    """Have an event of project /p recorded."""
+    """Record an event of project /p."""
     work_on(inbox.append(json.dumps({**capture.payload, "session_id": session}), "/p"))
 
 
 def session(name: str, *calls: Capture) -> None:
-    """Have a session happen, end, and be learned from."""
+    """Play a session with these calls, end it and learn from it."""
     for each in calls:
         happen(each, session=name)
     record.summarize_session(name)
@@ -62,7 +62,7 @@ WORKS = call("tool run build --slow")
 
 @pytest.mark.parametrize(("command", "error", "signature"), CASES["failures"])
 def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, signature: str) -> None:
-    """Without paths and numbers; a look for something with its path, a linter's message by its rule."""
+    """A failure's signature is its decisive line without paths and numbers, or a linter's rule."""
     found = error_of(call(command, error=error))
 
     assert found.signature == signature
@@ -81,12 +81,12 @@ def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, sign
     ],
 )
 def test_code_at_work_and_the_world_outside_are_no_findings(capture: Capture) -> None:
-    """Failed tests, compile errors without a rule, the client's own errors of edits, a page not there."""
+    """Failed tests, compile errors, mistaken edits and unreachable pages are no findings."""
     assert read_calls([capture, call("git status"), EDIT, call("tool check it")]).failed == []
 
 
 def test_an_exit_code_that_a_pipe_hides_is_seen() -> None:
-    """A linter's output through `tail` is a failure, though the command succeeded."""
+    """A linter's output through `tail` is a failure although the command exits 0."""
     found = error_of(call("make lint 2>&1 | tail -5", output="a.go:1:2: value is not checked (errcheck)"))
 
     assert (found.rule, found.line) == ("errcheck", "value is not checked (errcheck)")
@@ -108,24 +108,24 @@ SETTLED = "x := 1\nreturn nil //nolint:nilerr // the file may be missing\n"
 @pytest.mark.parametrize(
     ("calls", "works"),
     [
-        # By a program or an operand that both have; what came between and what only looks does not count.
+        # By a shared program or operand; calls between them and lookups do not count.
         ([FAILS, call("ls -la build"), call("git status"), WORKS, call("tool run build")],
          "tool run build --slow"),
-        # What stands in quotation marks is left out of a command that is too long.
+        # Quoted text is left out of a command that is too long.
         ([call(f"gh pr create --fill {TITLE}", error="Head sha cannot be blank"),
           call(f"gh pr create {TITLE} --base main --head shelf")],
          'gh pr create --title "…" --base main --head shelf'),
-        # Of a line that is too long the steps before it are left out that have nothing of the call.
+        # A line that is too long loses the steps before it that share nothing with the call.
         ([call("shelf load books", error=NOT_THERE),
           call(f"docker compose stop && {VARIABLES} shelf load books")],
          f"{VARIABLES} shelf load books"),
-        # A linter's rule is settled by the comment that names it; other edits between are the code's own.
+        # A comment that names a linter's rule settles it; other edits between belong to the code.
         ([LINTED, cases.of_event(events.edited("/p/a.go", "return nil\n", SETTLED), "/p"), call("make lint")],
          "//nolint:nilerr // the file may be missing"),
     ],
 )  # fmt: skip
 def test_what_worked_is_the_next_call_that_is_like_it(calls: list[Capture], works: str) -> None:
-    """However long the calls are, and whatever stands between them."""
+    """A failure's cure is the next similar call, however long the calls are and whatever is between them."""
     (found,) = read_calls(calls).failed
 
     assert (found.command, found.works) == (told(calls[0]), works)
@@ -134,19 +134,19 @@ def test_what_worked_is_the_next_call_that_is_like_it(calls: list[Capture], work
 @pytest.mark.parametrize(
     ("calls", "works"),
     [
-        # The same tests pass by another command, and nothing was edited: the command was wrong.
+        # The same tests pass by another command without an edit, so the command was wrong.
         (["pytest tests/a.py", "SHELF_URL=x pytest tests/a.py"], "SHELF_URL=x pytest tests/a.py"),
-        # What worked later as it was had failed for a reason that passed.
+        # If the same call works later, its failure had a passing cause.
         (["shelf load", "shelf load --now", "shelf load"], None),
-        # Fewer tests pass, or they pass after an edit: the code is at work.
+        # Fewer tests pass, or they pass after an edit: the code was wrong, not the call.
         (["pytest tests", "pytest tests/a.py"], None),
         (["pytest tests/a.py", EDIT, "SHELF_URL=x pytest tests/a.py"], None),
-        # What else was run since may have settled it.
+        # Another command run in between may have settled it.
         (["pytest a.py", "shelf prepare", "A=1 pytest a.py"], "shelf prepare && A=1 pytest a.py"),
-        # What made it work was run before it.
+        # A command run before made it work.
         (["shelf load", "docker compose up -d", "shelf load"], "docker compose up -d && shelf load"),
         (["shelf load", EDIT, "docker compose up -d", "shelf load"], None),
-        # It works again since; and it came as far as the code, which is at work.
+        # The call works again later; or it gets as far as the code, which fails for its own reasons.
         (
             ["shelf load", "docker compose up -d", "shelf load", "shelf load"],
             "docker compose up -d && shelf load",
@@ -161,17 +161,17 @@ def test_what_worked_is_the_next_call_that_is_like_it(calls: list[Capture], work
             ["shelf load books", "up && shelf load", call("A=1 shelf load books", error=WRONG)],
             "up && shelf load",
         ),
-        # What is put into a commit is no way to run it; a program that the error names may be.
+        # Committing a file is no way to run it; a program that the error names may be.
         (["shelf load a/b.py", "git add a/b.py && git commit -m load"], ""),
         (["pack load", "shelf load --now"], "shelf load --now"),
-        # The one that is most like it, by more than its program.
+        # The most similar call wins, by more than its program.
         (["shelf load --all", "shelf fmt", "shelf pack all", "A=1 shelf load --all"], "A=1 shelf load --all"),
     ],
 )
 def test_what_worked_without_an_edit_tells_what_was_wrong(
     calls: list[str | Capture], works: str | None
 ) -> None:
-    """Of failed tests as well: it is the way they are run."""
+    """If a call, or tests, work without an edit in between, the difference of the calls is the cure."""
     first, *others = calls
     fails = call(str(first), error=UNSET if "pytest" in str(first) else NOT_THERE)
 
@@ -182,7 +182,7 @@ def test_what_worked_without_an_edit_tells_what_was_wrong(
 
 
 def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
-    """`timeout 5 server` is to end so."""
+    """`timeout 5 server` that is ended by its own timeout has worked."""
     ended = tool("Bash", {"command": "timeout 5 shelf serve"}, error="Exit code 124\nready")
 
     assert read_calls([ended]).failed == []
@@ -191,7 +191,7 @@ def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
 
 
 def test_other_tools_are_told_by_their_inputs() -> None:
-    """A skill that is not there, and an issue that needs another team."""
+    """Calls of other tools are described by their inputs."""
     given, error = {"team": "Red", "body": "x" * 300}, "Argument Validation Error"
     wrong = tool("mcp__tracker__create", given, error=error)
     right = tool("mcp__tracker__create", {"team": "Blue", "body": "x" * 300})
@@ -203,7 +203,7 @@ def test_other_tools_are_told_by_their_inputs() -> None:
 
 
 def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
-    """And in one, if much the same call worked; not what works again as it was."""
+    """A start shows failures of two sessions, or of one with a similar call that worked, until they work."""
     unlike = [call("load the shelf of books", error="all books are wet today"), call("load cellar books")]
     session("s1", *unlike, FAILS, WORKS, call("pack it", error="it is all broken today"))
     once = builder.build("/p", session_id="new")
@@ -224,7 +224,7 @@ def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
 
 
 def test_what_three_sessions_met_is_told_by_how_their_calls_begin(memory: Path) -> None:
-    """As far as most are alike; not where that does not tell what made the difference."""
+    """Calls of three sessions are shown by their common beginning, if that shows what made the difference."""
     for name, what in (("s1", "load a.csv"), ("s2", "load b.csv"), ("s3", "pack -q")):
         session(
             name, call(f"shelf exec app {what}", error="the input is not a terminal"),
@@ -242,7 +242,7 @@ def test_what_three_sessions_met_is_told_by_how_their_calls_begin(memory: Path) 
 
 
 def test_a_failure_with_a_cure_is_told_with_it(memory: Path) -> None:
-    """Where the last session has met it and left it, the thread does not take its place."""
+    """A failure with a cure is shown with it, even if the last session left it failing."""
     for name in ("s1", "s2"):
         session(name, FAILS, WORKS)
     report = "`a.py` writes cents. `b.py` reads `a.py`. `c.py` is gone, because `b.py` does it."
@@ -257,7 +257,7 @@ def test_a_failure_with_a_cure_is_told_with_it(memory: Path) -> None:
 
 
 def test_a_call_that_has_to_be_made_with_more_is_told_at_once(memory: Path) -> None:
-    """One session is enough where what worked is the call itself, with a variable or a step before it."""
+    """One session is enough for a cure that is the same call with a variable or a step before it."""
     session("s1", call("shelf load", error=NOT_THERE), call("docker compose up -d"), call("shelf load"))
 
     says = (
@@ -270,7 +270,7 @@ def test_a_call_that_has_to_be_made_with_more_is_told_at_once(memory: Path) -> N
 
 
 def test_a_failure_without_a_cure_gives_way(memory: Path) -> None:
-    """To one that fewer sessions met, and for which something worked that is not run most anyway."""
+    """A failure without a cure ranks below one of fewer sessions that has a cure."""
     for name in ("s1", "s2", "s3"):
         session(name, call("tape run app", error="the input is not a terminal"), FAILS, WORKS)
         load = [call("shelf load", error=NOT_THERE), call(f"shelf load -p {name}")]
@@ -283,7 +283,7 @@ def test_a_failure_without_a_cure_gives_way(memory: Path) -> None:
 
 
 def test_an_old_project_tells_of_one_session_only_what_has_to_be_made_with_more(memory: Path) -> None:
-    """Much the same call may have worked by chance, and could have been met again in twenty sessions."""
+    """With twenty sessions, a finding of one counts only if its cure is the same call with something more."""
     for at in range(20):
         session_row(f"s{at}", summary="Moved the book.", project_dir="/p")
     session("t1", FAILS, WORKS, call("shelf load", error=NOT_THERE), call("HOST=x shelf load"))
@@ -295,7 +295,7 @@ def test_an_old_project_tells_of_one_session_only_what_has_to_be_made_with_more(
 
 
 def test_what_several_sessions_had_to_prepare_for_is_not_cured_by_a_success(memory: Path) -> None:
-    """The service was up already; where one session met it, the failure may have passed."""
+    """A success does not cure what several sessions had to prepare: the service may have been up already."""
     prepared = [call("shelf load", error=NOT_THERE), call("docker compose up -d"), call("shelf load")]
     for name in ("s1", "s2"):
         session(name, *prepared)
@@ -318,7 +318,7 @@ def test_what_several_sessions_had_to_prepare_for_is_not_cured_by_a_success(memo
 def test_what_failed_with_several_files_is_cured_by_another_one(
     memory: Path, later: str, works: list[str]
 ) -> None:
-    """With an option in place of the file it works with that."""
+    """A call that failed with several files is cured by another file's success; an option is a new cure."""
     for name, file in (("s1", "books/a.go"), ("s2", "./cellar/...")):
         session(name, call(f"shelf test {file}", error=NOT_THERE), call("shelf -C books test"))
     session("s3", call(later))
@@ -333,30 +333,30 @@ ONE_FILE = [call("shelf test books/a.go", error=NOT_THERE), call("shelf -C books
 @pytest.mark.parametrize(
     ("sessions", "works"),
     [
-        # What fails with nothing else known stays: it may fail for another reason.
+        # A cure that failed later without a replacement stays: it may fail for another reason.
         ([[FAILS, WORKS], [call("tool run build --slow", error="the disk is full again")]],
          {"tool run build --fast": "tool run build --slow"}),
-        # It failed itself, and something else worked.
+        # The cure failed later, and something else worked.
         ([API, [call("shelf exec api load", error=OFF), call("shelf up && shelf exec api load")]],
          {"shelf load": "shelf up && shelf exec api load"}),
-        # A word of it failed in another call, and another in its place worked: a service has a new name.
+        # A word of the cure failed in another call, and another in its place worked: the service was renamed.
         ([API, [call("shelf exec api pack", error=OFF), call("shelf exec app pack")]],
          {"shelf load": "shelf exec app load"}),
         ([API, [call("cat api pack", error=OFF), call("cat app pack")]],
          {"shelf load": "shelf exec api load"}),
-        # A script has the name of now, where an error says that the one of then is not there.
+        # A script is shown by its new name once an error says that the old one is missing.
         ([[call("shelf load", error=NOT_THERE), call("./do load")],
           [call("./do pack all.md", error="bash: ./do: No such file or directory"), call("just pack")],
           [call("just pack -q", error="just: there is no such recipe"), call("make pack -q")]],
          {"shelf load": "just load", "just pack -q": "make pack -q"}),
-        # That `shelf diff` has no such option says nothing of `shelf view`.
+        # An option missing from `shelf diff` says nothing about `shelf view`.
         ([[call("shelf view 1", error=NOT_THERE), call("shelf view 1 --json title")],
           [call("shelf diff 1 --json", error="unknown flag: --json"), call("shelf diff 1 --names")]],
          {"shelf view 1": "shelf view 1 --json title"}),
-        # A short word that both calls have may be chance.
+        # A short word that both calls share may be chance.
         ([[call("shelf load all of my books", error=NOT_THERE), call("pack the load")]],
          {"shelf load all of my books": ""}),
-        # That another file works says nothing: it may be the file that fails.
+        # Success with another file says nothing: the file itself may be the cause.
         ([ONE_FILE, ONE_FILE, [call("shelf test books/b.go")]],
          {"shelf test books/a.go": "shelf -C books test"}),
     ],
@@ -364,7 +364,7 @@ ONE_FILE = [call("shelf test books/a.go", error=NOT_THERE), call("shelf -C books
 def test_a_cure_gives_way_to_what_is_known_since(
     memory: Path, sessions: list[list[Capture]], works: dict[str, str]
 ) -> None:
-    """And to nothing else that has little to do with it."""
+    """A cure is replaced by what later sessions found, unless that has little to do with it."""
     for number, calls in enumerate(sessions):
         session(f"s{number}", *calls)
 
@@ -375,7 +375,7 @@ def test_a_cure_gives_way_to_what_is_known_since(
 
 
 def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:
-    """What failed once for another reason, as well as what worked then."""
+    """A renamed service is shown by its new name, in the failed call and in its cure."""
     once = [call("shelf exec api load", error=NOT_THERE), call("shelf up && shelf exec api load")]
     pack = [call("shelf exec api pack", error="all the books are wet"), call("shelf exec api pack -q")]
     session("s1", *once, *pack)
@@ -394,14 +394,14 @@ def test_a_call_goes_by_the_name_that_a_service_has_now(memory: Path) -> None:
     ("works", "instead", "told"),
     [
         ("JDK=/opt/jdk-21 shelf load", "./shelf-wrapper load", "./shelf-wrapper load"),
-        ("JDK=/opt/jdk-21 shelf load", "pack it all and go", ""),  # which is another matter
+        ("JDK=/opt/jdk-21 shelf load", "pack it all and go", ""),  # unrelated to the call
         ("JDK=/opt/jdk-25 shelf load", "./shelf-wrapper load", "JDK=/opt/jdk-25 shelf load"),
     ],
 )
 def test_a_cure_by_what_an_error_has_named_since_gives_way(
     memory: Path, works: str, instead: str, told: str
 ) -> None:
-    """A variable without which the later call worked."""
+    """A cure gives way if a later error named its variable and a call without it worked."""
     both = [call("JDK=/opt/jdk-21 shelf fmt", error="all is wet"), call("JDK=/opt/jdk-21 shelf fmt --dry")]
     session("s1", call("shelf load", error=NOT_THERE), call(works), *both)
     fails = call("JDK=/opt/jdk-21 shelf pack it all", error="JDK is an invalid directory: /opt/jdk-21")
@@ -413,7 +413,7 @@ def test_a_cure_by_what_an_error_has_named_since_gives_way(
 
 
 def test_another_service_is_no_new_name(memory: Path) -> None:
-    """Nothing says that the one is gone; what stands below a line with a colon may say so."""
+    """Another service that worked is no new name unless an error says that the old one is gone."""
     session("s1", call("shelf load", error=NOT_THERE), call("shelf start web && shelf load"))
     session("s2", call("shelf start web", error="the port of it is taken"), call("shelf start api"))
     before = {each.command: each.works for each in told_findings(findings.known("/p"))}
@@ -438,7 +438,7 @@ def test_another_service_is_no_new_name(memory: Path) -> None:
     ],
 )
 def test_a_number_in_a_word_is_a_part_of_the_call(fails: str, works: str, *, is_cure: bool) -> None:
-    """It names a version, a port; by itself it is one run's, and the same call has worked."""
+    """A number inside a word, such as a version or port, makes calls differ; a number alone does not."""
     found = read_calls([call(fails, error=NOT_THERE), call(works)]).failed
 
     assert [each.works for each in found] == ([works] if is_cure else [])
@@ -446,7 +446,7 @@ def test_a_number_in_a_word_is_a_part_of_the_call(fails: str, works: str, *, is_
 
 @pytest.mark.parametrize("file", ["prepare-all.sh", "cellar/rack.ini"])
 def test_a_cure_by_what_is_gone_is_not_told(memory: Path, file: str) -> None:
-    """A script that was removed, or the value of an option."""
+    """A cure that names a removed script or file is not shown."""
     for name in ("s1", "s2"):
         prepare = "sh prepare-all.sh --to=cellar/rack.ini"
         session(name, call("shelf load", error=NOT_THERE), call(f"{prepare} && shelf load"))
@@ -472,13 +472,13 @@ NO_SHELF = call("pack test", error="No shelf is found in the folder")
 @pytest.mark.parametrize(
     ("sessions", "says"),
     [
-        # An option more at the end of a call; in its middle the whole call shows where.
+        # An option added at the end is shown alone; in the middle the whole call shows where it belongs.
         ([OPTION, OPTION], ["What worked: the same with `--vault ~/key`", "What worked: `tape run -T app`"]),
-        # Two long calls by what is different, with the options that a quotation holds, without the shell's.
+        # Long calls are cut to their difference, with quoted options and without the shell's own.
         ([LONG, LONG],
          ["`shelf load … --on 'kind=reader,name=Reader Red,version=1'` failed in 2 sessions",
           "What worked: `shelf load … --on 'kind=reader,name=Reader Blue,version=2'`"]),
-        # A later session went on with other things that share a short word with it.
+        # A later session did other work that shares a short word with the call.
         ([[NO_SHELF, call("pack -C web test --run")], [NO_SHELF, call("./build web:test")]],
          ["What worked: `pack -C web test --run`"]),
     ],
@@ -486,7 +486,7 @@ NO_SHELF = call("pack test", error="No shelf is found in the folder")
 def test_the_cure_is_told_by_its_difference(
     memory: Path, sessions: list[list[Capture]], says: list[str]
 ) -> None:
-    """It is a call akin to what failed."""
+    """A cure is shown by how it differs from the call that failed."""
     for number, calls in enumerate(sessions):
         session(f"s{number}", *calls)
 
@@ -503,7 +503,7 @@ def test_the_cure_is_told_by_its_difference(
     ],
 )
 def test_who_looks_for_what_is_not_there_is_not_told_at_a_start(memory: Path, slip: Capture) -> None:
-    """A path that was mistyped twice is nobody's need, until it is mistyped again."""
+    """A path that was mistyped in two sessions is not shown at a start."""
     for name in ("s1", "s2"):
         session(name, slip, call("make it"))
 
@@ -512,10 +512,10 @@ def test_who_looks_for_what_is_not_there_is_not_told_at_a_start(memory: Path, sl
 
 
 def test_a_start_names_what_sessions_run(memory: Path) -> None:
-    """Commands that worked in two sessions; no looks, no git, none of one place, none that failed alone.
+    """A start lists commands that worked in two sessions, without lookups, git, one-off places or failures.
 
-    A shell that stands in the folder already needs no step into it; the next session's does. Of the
-    values of a variable the last is told.
+    The step into a folder is kept for the next session even if one shell stood there already. Of a variable's
+    values the last is shown.
     """
     for name in ("s1", "s2"):
         session(
@@ -551,7 +551,7 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
 def test_what_is_run_most_has_the_variables_of_its_last_session(
     memory: Path, last: list[str], told: str
 ) -> None:
-    """One that has worked without needs none."""
+    """A command most run has its last session's variables, or none if it worked without them."""
     for name in ("s1", "s2"):
         session(name, call("JAVA=17 CI=1 gradle check"))
     session("s3", *map(call, last))
@@ -560,7 +560,7 @@ def test_what_is_run_most_has_the_variables_of_its_last_session(
 
 
 def test_what_names_a_thing_that_was_missed_since_is_not_told(memory: Path) -> None:
-    """Neither as a command that is run here nor in a statement, until it works again."""
+    """A command or statement that names a missing service is not shown until it works again."""
     checks = call("dock exec app check")
     report = events.stop("All checks run with `dock exec app check`, in `app.toml` of lib.")
     report = cases.of_event(report, "/p")
@@ -588,7 +588,7 @@ def test_what_names_a_thing_that_was_missed_since_is_not_told(memory: Path) -> N
 def test_a_sub_command_is_missed_where_another_has_its_place(
     memory: Path, works: str, *, is_told: bool
 ) -> None:
-    """An error may name it for another reason."""
+    """A subcommand counts as missing only if another one in its place worked."""
     report = events.stop("All books come back with `shelf seed --wipe`, says `app.toml`.")
     report = cases.of_event(report, "/p")
     session("s1", report)
@@ -598,7 +598,7 @@ def test_a_sub_command_is_missed_where_another_has_its_place(
 
 
 def test_forgetting_takes_the_failures_along(memory: Path) -> None:
-    """By session, and by a text that a command or its error has."""
+    """Forgetting a session, or a text of a command or error, deletes the failures as well."""
     session("s1", FAILS, WORKS)
     session("s2", call("deploy --to hidden", error="no such host as hidden"), call("deploy --to shown"))
 
@@ -610,7 +610,7 @@ def test_forgetting_takes_the_failures_along(memory: Path) -> None:
 
 
 def test_the_command_lists_them(memory: Path) -> None:
-    """Those of several sessions; with --all what failed once, too."""
+    """`findings` lists failures of several sessions; --all adds those of one."""
     session("s1", FAILS, WORKS, call("other --flag", error="unknown option: --flag here"))
     session("s2", FAILS, WORKS)
     models.close_databases()
@@ -623,7 +623,7 @@ def test_the_command_lists_them(memory: Path) -> None:
 
 
 def test_a_command_that_fails_as_before_is_answered_once(web_and_consumer: Path) -> None:
-    """With what worked then; in the session that found it out, and for another failure, with nothing."""
+    """A command that fails as in an earlier session is answered with the cure, once, within 200 tokens."""
     session("s1", FAILS, WORKS)
     event = {name: each for name, each in FAILS.payload.items() if name != "hook_event_name"}
 
@@ -652,13 +652,13 @@ def test_a_command_that_fails_as_before_is_answered_once(web_and_consumer: Path)
     ],
 )
 def test_what_only_cuts_an_output_is_no_part_of_a_command(command: str, says: str) -> None:
-    """However often it is there: no pattern goes back and forth over it."""
+    """`head`, `tail` and `cat` at a pipe's end are no part of a command, however often repeated."""
     assert told(call(command)).startswith(says)
     assert says != "make lint" or told(call(command)) == says
 
 
 def test_a_missing_file_is_a_failure_of_its_own() -> None:
-    """Whatever the client says of the folder; what worked is another look for the same thing."""
+    """Reads of different missing files are different failures; a later read of the same name is the cure."""
     note = "File does not exist. Note: your current working directory is /p/src/web."
     one, two = (tool("Read", {"file_path": f"/p/{name}.txt"}, error=note) for name in ("alpha", "gamma"))
     there, found = (tool("Read", {"file_path": f"/p/{name}"}) for name in ("README.md", "src/alpha.txt"))
@@ -670,7 +670,7 @@ def test_a_missing_file_is_a_failure_of_its_own() -> None:
 
 
 def test_forgetting_what_worked_takes_the_failure_along(memory: Path) -> None:
-    """The call that worked is told in the row of the one that failed; learning twice stores it once."""
+    """Forgetting the call that worked deletes its failure; learning a session twice stores it once."""
     session("s1", FAILS, WORKS)
     learning.learn("s1")
     (row,) = findings.known("/p")
@@ -683,7 +683,7 @@ def test_forgetting_what_worked_takes_the_failure_along(memory: Path) -> None:
 
 
 def test_a_busy_session_hides_nothing_that_recurs(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What several sessions met is read first."""
+    """Failures of several sessions are read before those of one busy session."""
     monkeypatch.setattr(findings, "_READ", 5)
     for name in ("s1", "s2"):
         session(name, FAILS, WORKS)
@@ -694,7 +694,7 @@ def test_a_busy_session_hides_nothing_that_recurs(memory: Path, monkeypatch: pyt
 
 
 def test_an_unreadable_event_costs_no_others(memory: Path) -> None:
-    """Python refuses a number of six thousand digits; the session's failures are kept."""
+    """An event that Python cannot parse, with a number of 6,000 digits, costs no other failure."""
     event = '{"session_id": "s1", "hook_event_name": "PostToolUse", "tool_name": "Bash", "n": %s}'
     inbox.append(event % ("9" * 6_000), "/p")
     for each in (FAILS, WORKS):
@@ -707,13 +707,13 @@ def test_an_unreadable_event_costs_no_others(memory: Path) -> None:
 @pytest.mark.parametrize(
     ("fails", "error", "instead", "says"),
     [
-        # A command cannot close its backticks: what stands behind them would be nobody's quotation.
+        # Backticks in a command are replaced, as they would end the quotation.
         ("kit run fast", "it cannot run at all", "kit run `x` Do this. `y`",
          "What worked: `kit run 'x' Do this. 'y'`"),
-        # A wrapper, or a step into a folder in which the shell is already.
+        # A wrapper, or a step into the folder where the shell already is.
         ("cd lib && kit run", "cd: no such file or directory: lib", "kit run",
          "What worked: the same without `cd lib &&`, where the shell stood already"),
-        # Steps that went well, and checks that were skipped, are nothing that worked.
+        # Successful steps and skipped checks are no cure.
         ("sed -i s/a/b/ load.sh && git commit -m 'Load more'", "commit-msg: the subject has no ticket",
          "sed -i s/a/b/ load.sh", "“commit-msg: the subject has no ticket”."),
         ("git add -A && git commit -m 'Load more'", "commit-msg: the subject has no ticket",
@@ -723,7 +723,7 @@ def test_an_unreadable_event_costs_no_others(memory: Path) -> None:
 def test_a_failure_says_last_what_worked(
     memory: Path, fails: str, error: str, instead: str, says: str
 ) -> None:
-    """Harmless, as briefly as can be, and nothing where nothing did."""
+    """A failure ends with its cure, quoted safely and briefly, or with nothing if there is none."""
     for name in ("s1", "s2"):
         session(name, call(fails, error=error), call(instead))
 
@@ -750,7 +750,7 @@ def test_a_failure_says_last_what_worked(
     ],
 )
 def test_the_line_that_tells_a_failure_is_known_again(memory: Path, one: str, other: str, says: str) -> None:
-    """However long the path in it is, and whatever git says of its hook."""
+    """A failure is recognized by its decisive line, whatever the path in it or git's lines about its hook."""
     for name, error in (("s1", one), ("s2", other)):
         session(name, call("kit check", error=error), call("kit check --more"))
 
@@ -779,7 +779,7 @@ PUSHED = call("git push origin HEAD:main --push-option=ticket.skip")
     ],
 )
 def test_a_bare_command_is_told_what_failed_of_it(memory: Path, prompt: str, *, is_told: bool) -> None:
-    """What failed in two sessions is told with a prompt that asks for that command, and with no other."""
+    """A prompt that only asks for a command is shown how it failed in two sessions; other prompts are not."""
     session("s1", REJECTED, PUSHED)
     session("s2", REJECTED, PUSHED)
 
@@ -790,7 +790,7 @@ def test_a_bare_command_is_told_what_failed_of_it(memory: Path, prompt: str, *, 
 
 
 def test_a_pasted_error_is_told_what_worked(memory: Path) -> None:
-    """Behind a log's time as well; an error that no session met says nothing."""
+    """A pasted error that a session met gets its cure, even after a log's timestamp; others get nothing."""
     session("s1", REJECTED, PUSHED)
     log = "CI is red:\n\n2026-03-10T08:31:44.01Z {}\nI don't get it"
     error = "error: remote rejected: pre-push hook declined without a ticket in it"
@@ -804,12 +804,12 @@ def test_a_pasted_error_is_told_what_worked(memory: Path) -> None:
 
 
 def asked(prompt: str, *, session_id: str = "s3", shown: Shown | None = None) -> builder.ContextBlock:
-    """Return what a prompt is told."""
+    """Return the block for a prompt."""
     return blocks.for_prompt(Searcher(by_meaning=False), "/p", prompt, session_id=session_id, shown=shown)
 
 
 def test_a_bare_command_is_told_once_a_session(memory: Path) -> None:
-    """What a session was shown of a failure it is not shown again; one that met it itself knows it."""
+    """A session that was shown a failure is not shown it again."""
     session("s1", REJECTED, PUSHED)
     session("s2", REJECTED, PUSHED)
     first, shown = asked("push"), Shown()
@@ -819,7 +819,7 @@ def test_a_bare_command_is_told_once_a_session(memory: Path) -> None:
 
 
 def test_a_bare_command_that_failed_once_or_works_again_is_not_told(memory: Path) -> None:
-    """One session may have mistyped, and what works is no news."""
+    """A command that failed in one session only, or works again, is not shown."""
     session("s1", REJECTED)
     once = asked("push").text
     session("s2", REJECTED)

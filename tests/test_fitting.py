@@ -1,4 +1,4 @@
-"""Test the counts for ranking: how common words are, and the weight of a model's cosine."""
+"""Test the counts for ranking: word frequencies, and the fitted weight of a model's cosine."""
 
 import dataclasses
 import json
@@ -29,7 +29,7 @@ THINGS = CASES["things"]
 
 
 def pairs(count: int = 121) -> list[tuple[str, str]]:
-    """Return titles, and summaries that share one word with them and as many with twenty others."""
+    """Return titles with summaries that share one word with them, and as many with twenty others."""
     return [
         (
             f"{VERBS[at % 11]} the {THINGS[at // 11 % 11]} number {at}",
@@ -40,7 +40,7 @@ def pairs(count: int = 121) -> list[tuple[str, str]]:
 
 
 def vectors(seed: int) -> Any:
-    """Return a random unit vector a pair."""
+    """Return one random unit vector per pair."""
     random = np.random.default_rng(seed).standard_normal((121, 64)).astype(np.float32)
     return random / np.linalg.norm(random, axis=1, keepdims=True)
 
@@ -53,7 +53,7 @@ def remember(rows: list[tuple[str, str]]) -> None:
 
 
 def test_vectors_that_know_the_answer_count_more() -> None:
-    """Where words mislead and vectors are right the weight grows; where vectors are noise, it stays."""
+    """The weight grows where words mislead and vectors are right, and stays where vectors are noise."""
     rare = [" ".join(f"term{at}x{number}" for number in range(8)) for at in range(121)]
     misleading = [(rare[at], f"As was asked for: {rare[at - 1]}") for at in range(121)]
     asked = list(range(121))
@@ -68,7 +68,7 @@ def test_vectors_that_know_the_answer_count_more() -> None:
 
 
 def test_a_lead_that_may_be_chance_changes_nothing() -> None:
-    """The default stands until a weight is clearly ahead of it; then the nearest one as good as the best."""
+    """The default weight stays unless another is clearly better; then the nearest of the best is chosen."""
     flat = np.full((200, len(WEIGHTS)), 0.5)
     by_chance = flat.copy()
     by_chance[0, -1] = 1.0
@@ -81,7 +81,7 @@ def test_a_lead_that_may_be_chance_changes_nothing() -> None:
 
 @pytest.mark.meaning
 def test_the_command_fits_keeps_and_uses_a_weight(memory: Path) -> None:
-    """It says what it found; the model has it when it is loaded; measuring alone changes nothing."""
+    """`model bench --fit` reports and stores a weight, which the model has when it is loaded."""
     remember(pairs())
 
     done = command("model", "bench", "minilm", "--fit", "--json")
@@ -101,7 +101,7 @@ def test_the_command_fits_keeps_and_uses_a_weight(memory: Path) -> None:
 
 @pytest.mark.meaning
 def test_too_few_rows_are_said(memory: Path) -> None:
-    """Rows that give their titles away, and titles that several rows have, do not count."""
+    """With too few usable rows nothing is fitted; shared titles and titles in the summary do not count."""
     same = [("the same title", f"{'a long summary ' * 4}{at}") for at in range(60)]
     telling = [(f"Said {at}", f"It was Said {at}, and nothing beside that was said") for at in range(60)]
     remember([*pairs(60), *same, *telling])
@@ -117,7 +117,7 @@ def test_too_few_rows_are_said(memory: Path) -> None:
     "content", ["", "[]", "{", '{"minilm_384": "much"}', '{"minilm_384": -1}', '{"x": 1}']
 )
 def test_a_file_that_says_no_weight_changes_nothing(home: Path, content: str) -> None:
-    """The weight that all models begin with stands."""
+    """A malformed file of weights leaves the default weight."""
     (home / "models").mkdir()
     (home / "models" / "meaning.json").write_text(content)
 
@@ -125,7 +125,7 @@ def test_a_file_that_says_no_weight_changes_nothing(home: Path, content: str) ->
 
 
 def test_each_model_has_its_own(home: Path) -> None:
-    """And the newest stands."""
+    """Each model has its own weight, and the last one stored counts."""
     for key, weight in (("minilm_384", 12.7), ("qwen3-int8_1024", 36.0), ("minilm_384", 25.5)):
         weights.keep(key, weight)
 
@@ -134,7 +134,7 @@ def test_each_model_has_its_own(home: Path) -> None:
 
 
 def test_what_opens_the_gate_of_recall_stays() -> None:
-    """A fitted weight changes the order of hits, not how much likeness a prompt needs."""
+    """A fitted weight changes the order of hits but not the similarity that recall requires."""
     scored = ranking.Scored("a", 9.0, 3.0, 1.0, 0.0, 5.0, 0.0, 0.5, 0.28, (), (), 0)
     heavier = dataclasses.replace(scored, meaning=10.0)
 
@@ -154,7 +154,7 @@ def test_what_opens_the_gate_of_recall_stays() -> None:
 
 
 def remember_rows(first: int, last: int, summary: str = "Fed the otters.") -> None:
-    """Store rows of a project."""
+    """Store rows of project /p."""
     rows = (observation_row(f"o{at}", title=f"Row {at}", summary=summary) for at in range(first, last))
     some = list(rows)
     rows = [{"session": row.pop("session_id"), **row} for row in some]
@@ -163,7 +163,7 @@ def remember_rows(first: int, last: int, summary: str = "Fed the otters.") -> No
 
 
 def test_a_project_that_has_grown_by_half_is_known_at_once(memory: Path) -> None:
-    """The search that comes right after the rows sees them; so after most of them are gone."""
+    """A project that grew by half, or lost most rows, is counted again before the search goes on."""
     session_row("s1")
     profiles = Profiles()
 
@@ -180,7 +180,7 @@ def test_a_project_that_has_grown_by_half_is_known_at_once(memory: Path) -> None
 
 
 def test_a_project_that_has_grown_by_more_than_a_tenth_is_known_soon(memory: Path) -> None:
-    """No search waits for it; a row more is not worth the work."""
+    """A project that grew by over a tenth is counted again in the background; one more row is not."""
     session_row("s1")
     remember_rows(0, 20)
     profiles = Profiles()
@@ -195,13 +195,13 @@ def test_a_project_that_has_grown_by_more_than_a_tenth_is_known_soon(memory: Pat
         time.sleep(0.01)
 
     assert unchanged is first
-    assert at_once.row_count in {20, 23}  # the thread may have been faster
+    assert at_once.row_count in {20, 23}  # the thread may have finished already
     assert (soon.row_count, soon.rows_with("otter")) == (23, 23)
 
 
 @pytest.mark.parametrize(("later_s", "row_count"), [(4.9, 2_001), (5.0, 4_002)])
 def test_a_large_project_is_counted_seldom(memory: Path, later_s: float, row_count: int) -> None:
-    """Above 2,000 rows at most every five seconds."""
+    """A project of over 2,000 rows is counted at most every five seconds."""
     session_row("s1")
     remember_rows(0, 2_001)
     profiles = Profiles()

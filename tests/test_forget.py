@@ -52,7 +52,7 @@ from claude_mem_lite.storage import learnings as learning_rows
     ids=" ".join,
 )
 def test_nothing_is_left_of_it(memory: Path, way: tuple[str, ...]) -> None:
-    """However the rows are named, no byte of the word and no id is left, and other rows are unchanged."""
+    """Whichever way rows are selected, no byte of them stays in any file, and other rows do not change."""
     plant(memory)
     ids = doomed_ids()
 
@@ -141,7 +141,7 @@ def test_a_learning_lives_on_what_is_left_of_its_evidence(memory: Path) -> None:
 
 
 def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
-    """A dry run counts what the real run then deletes."""
+    """A dry run counts exactly what the real run then deletes, and changes nothing."""
     plant(memory)
 
     dry = json.loads(command("forget", "--session", DOOMED, "--dry-run", "--json").stdout)
@@ -165,7 +165,7 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
      (("nobody-has-it",), 1), (("--session", "nobody-has-it"), 1)],
 )  # fmt: skip
 def test_what_it_cannot_mean_is_refused(memory: Path, said: tuple[str, ...], status: int) -> None:
-    """`forget` refuses no selection, two at once, nearly everything, and unknown ids."""
+    """`forget` refuses a missing selection, two at once, a text too short to match by, and unknown ids."""
     session_row(DOOMED)
 
     done = command("forget", *said, "--yes")
@@ -222,7 +222,7 @@ def test_a_terminal_is_asked(memory: Path, key: str, status: int, sessions: int)
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     said = b""
-    with contextlib.suppress(OSError):  # Linux says so when the other end is closed
+    with contextlib.suppress(OSError):  # Linux raises this when the other end is closed
         while some := os.read(ours, 4096):
             said += some
     os.close(ours)

@@ -1,4 +1,4 @@
-"""`forget` behind running services, over what cannot be read, and after it was cut short."""
+"""Test `forget` with services running, unreadable data, and interruptions."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ def test_it_is_forgotten_behind_running_services(home: Path) -> None:
 
 
 class Writer(threading.Thread):
-    """Runs hooks of another session all the time, and counts them."""
+    """Run hooks of another session all the time, and count them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Writer(threading.Thread):
         self.is_over = False
 
     def run(self) -> None:
-        """Run hooks until it is over."""
+        """Run hooks until `is_over` is set."""
         while not self.is_over:
             self.written += 1
             event = ran(f"make docs{self.written}", f"docs {self.written} built\n" * 20)

@@ -1,4 +1,4 @@
-"""Tests what a guard reads in the words of a rule, and which calls break it."""
+"""Test which guard a rule's words give, and which calls break it."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from claude_mem_lite.learnings.programs import Seen
 
 
 def noticed(guard: Guard | None, call: str, branch: str = "") -> str:
-    """Return what of a call, a command or "edit FILE", breaks a guard, after the hook's quick look."""
+    """Return the part of a call that breaks a guard; a call is a command or "edit FILE"."""
     assert guard is not None
     file = call.removeprefix("edit ") if call.startswith("edit ") else ""
     lines = guards.telling_words([guard]).splitlines()
@@ -45,11 +45,11 @@ def noticed(guard: Guard | None, call: str, branch: str = "") -> str:
     ],
 )
 def test_a_line_comes_apart_into_its_commands(line: str, commands: list[str]) -> None:
-    """Lists, pipes, wrappers, substitutions and quotes as a shell has them; no text is a command."""
+    """A shell line is split into commands: lists, pipes, wrappers, substitutions; quotes hold no command."""
     assert [" ".join(each.words) for each in Script(line).commands] == commands
 
 
-# A rule, a call that breaks it and one that keeps to it; "edit " begins an edit.
+# A rule, a call that breaks it and one that does not; "edit " begins an edit.
 RULES = [
     ("no --no-verify on commits or pushes, period.", "git commit --no-verify -m 'x.'", "git commit -m 'x.'"),
     ("never update snapshots (-u / --update-all)", "npx pest --update-all", "git push -u origin x"),
@@ -174,14 +174,14 @@ RULES = [
 
 @pytest.mark.parametrize(("rule", "breaks", "keeps"), RULES)
 def test_a_rule_is_noticed_where_it_is_broken(rule: str, breaks: str, keeps: str) -> None:
-    """What a rule's words come to notices a call that breaks it, and leaves one alone that does not."""
+    """A guard made of a rule's words notices a call that breaks the rule, and no call that does not."""
     guard = derive(rule, Seen.of([]))
 
     assert (bool(noticed(guard, breaks)), bool(noticed(guard, keeps))) == (True, False), guard
 
 
 def test_a_branch_may_have_to_begin_in_one_of_several_ways() -> None:
-    """That the name has a form is an operand that a command needs."""
+    """A guard can demand that a branch name begins in one of several ways."""
     guard = Guard(commands=["git checkout -b", "git switch -c"], needs=["feat/*|fix/*"])
 
     assert guard.says.startswith("git checkout -b without feat/* or fix/*; ")
@@ -191,13 +191,13 @@ def test_a_branch_may_have_to_begin_in_one_of_several_ways() -> None:
 
 
 def test_a_version_that_a_rule_asks_for_is_another_program() -> None:
-    """Python's name counts whatever its version, but where the rule tells them apart."""
+    """Python's name counts in any version, unless the rule distinguishes versions."""
     guard = derive("always python3, there is no python on it", Seen.of(["python x.py"]))
 
     assert (bool(noticed(guard, "python x.py")), bool(noticed(guard, "python3 x.py"))) == (True, False)
 
 
-# A rule, the file of an edit, its old and new text, and whether that breaks it.
+# A rule, an edit's file, old and new text, and whether the edit breaks the rule.
 TEXTS = [
     ("Never use `any` in TypeScript", "a.ts", "", "let a: any", True),
     ("Never use `any` in TypeScript", "a.ts", "let a: any", "let a: any = 1", False),
@@ -242,7 +242,7 @@ TEXTS = [
 def test_a_rule_about_code_is_noticed_where_an_edit_adds_it(
     rule: str, file: str, old: str, new: str, *, is_broken: bool
 ) -> None:
-    """Text that was there before, stands in a comment or is a part of a word is none that is added."""
+    """Text counts as added only if it was not there before, is no comment and no part of a word."""
     guard = derive(rule, Seen.of([])) or Guard()
 
     call = Call(("Edit", None, file, None, "/repo", None, None, new, old), "/repo")
@@ -251,12 +251,12 @@ def test_a_rule_about_code_is_noticed_where_an_edit_adds_it(
 
 
 def test_the_hook_looks_for_a_text_in_capitals_and_in_small_letters() -> None:
-    """Without either it opens no database."""
+    """The hook searches for a text in capitals and in small letters; without either it opens no database."""
     assert guards.telling_words([Guard(texts=["SELECT *"])]).split() == ["SELECT", "select"]
 
 
 def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Path) -> None:
-    """Of what exists a change is noticed, a new file is not."""
+    """A rule on existing files notices their changes, but no new file beside them."""
     (tmp_path / "migrations").mkdir()
     (tmp_path / "migrations" / "1.sql").touch()
     guard = derive("existing files in migrations/ are never changed", Seen.of([]))
@@ -286,7 +286,7 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
     ],
 )  # fmt: skip
 def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
-    """Rules on code, on ways of working and on what is said are not guessed at."""
+    """Rules that no call can show to be broken, on code or ways of working, give no guard."""
     assert derive(rule, Seen.of(["go test ./...", "make lint"], root="/repo")) is None
 
 
@@ -299,14 +299,14 @@ def test_a_rule_that_no_call_shows_has_no_guard(rule: str) -> None:
     ],
 )  # fmt: skip
 def test_hostile_rules_are_read_in_time(unit: str) -> None:
-    """Whatever a rule of 300 characters repeats, it comes to a guard or to none."""
+    """A hostile rule of 300 characters is read in bounded time."""
     guard = derive((unit * 300)[:300], Seen.of([]))
 
     assert guard is None or guard.says
 
 
 def test_past_calls_are_evidence() -> None:
-    """A program is known from where it was run; what has given way and was never run may be a library."""
+    """Past calls show what is a program; a replaced name that was never run may also be a library."""
     rule = "search with rg instead of ack"
 
     told = [derive(rule, Seen.of(lines)) or Guard() for lines in (["rg x", "ack -n y"], [])]
@@ -316,7 +316,7 @@ def test_past_calls_are_evidence() -> None:
 
 
 def test_the_words_tell_the_branch_and_whether_to_ask() -> None:
-    """A push without a name goes to what is checked out; a rule that leaves it to the user has them asked."""
+    """A push without a name counts for the current branch; a rule that says to ask gives an asking guard."""
     main, asking = derive("Never push to main", Seen.of([])), derive("Don't push without asking", Seen.of([]))
 
     assert [noticed(main, "git push", branch) for branch in ("main", "topic")] == ["git push", ""]
@@ -335,5 +335,5 @@ def test_the_words_tell_the_branch_and_whether_to_ask() -> None:
     ],
 )  # fmt: skip
 def test_a_glob_is_of_paths(glob: str, path: str, expected: bool) -> None:  # noqa: FBT001  (a case's answer)
-    """One star stays in a folder, two do not, and a name alone may stand anywhere."""
+    """In a glob `*` stays within a folder and `**` does not; a bare name may be in any folder."""
     assert guards.matches(glob, path) == expected

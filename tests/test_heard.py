@@ -1,4 +1,4 @@
-"""Tests who says what: where the user speaks, and whether they, Claude or a tool said it first."""
+"""Test attribution: where the user speaks, and whether user, Claude or a tool said something first."""
 
 import json
 from collections import Counter
@@ -28,19 +28,19 @@ Play = Callable[..., None]
 
 
 def known() -> dict[str, float]:
-    """Return what is known, with its confidence."""
+    """Return current learnings with their confidence."""
     return {row.content: row.confidence for row in learning_rows.find(demo.PROJECT, state="current")}
 
 
 def result(content: str, **fields: Any) -> dict[str, Any]:
-    """Return a transcript's line with a tool's answer."""
+    """Return a transcript line with a tool's answer."""
     block = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": content}
     return {"type": "user", "timestamp": "2026-11-20T10:00:00Z", "message": {"content": [block]}, **fields}
 
 
 @pytest.fixture
 def played(memory: Path, tmp_path: Path) -> Play:
-    """Return what plays a session of some events, with some lines in its transcript."""
+    """Return a function that plays a session of events, with lines in its transcript."""
 
     def one(session_id: str, *events: dict[str, Any], lines: tuple[dict[str, Any], ...] = ()) -> None:
         path = tmp_path / f"{session_id}.jsonl"
@@ -52,7 +52,7 @@ def played(memory: Path, tmp_path: Path) -> Play:
 
 
 def test_words_that_turned_a_call_down_are_learned(played: Play) -> None:
-    """They stand in the transcript alone; those of a sub-agent or another session do not count."""
+    """Words with which the user refused a call are learned, except from sub-agents and other sessions."""
     played(
         "s1",
         prompt("Implement the exporter"),
@@ -69,9 +69,9 @@ def test_words_that_turned_a_call_down_are_learned(played: Play) -> None:
 
 
 def test_what_is_typed_while_the_assistant_works_is_a_prompt(played: Play, tmp_path: Path) -> None:
-    """Beside a tool's answer or queued, before the turn's end; with an import's id, and without secrets.
+    """Text that the user types during a turn is stored as a prompt, with an import's id and without secrets.
 
-    What a hook was sent as well, an earlier turn, a sub-agent and another session are left out.
+    Text that a hook received too, earlier turns, sub-agents and other sessions are left out.
     """
     token = f"ghp_{'x7Kq' * 9}"
     now = {"sessionId": "s1", "cwd": demo.PROJECT, "timestamp": "2999-01-01T00:00:00Z"}
@@ -117,7 +117,7 @@ def test_what_is_typed_while_the_assistant_works_is_a_prompt(played: Play, tmp_p
 
 
 def test_the_end_of_a_turn_brings_what_was_typed_in_it(memory: Path, tmp_path: Path) -> None:
-    """The consumer's task takes it in before the report."""
+    """What was typed in a turn is stored at its end, before the report."""
     path = tmp_path / "s1.jsonl"
     typed = {"type": "queued_command", "prompt": "use pagination"}
     line = {"type": "attachment", "attachment": typed, "uuid": "u1", "sessionId": "s1", "cwd": demo.PROJECT}
@@ -133,14 +133,14 @@ def test_the_end_of_a_turn_brings_what_was_typed_in_it(memory: Path, tmp_path: P
 
 
 def test_a_missing_transcript_teaches_nothing(played: Play, tmp_path: Path) -> None:
-    """A session whose transcript is gone is learned from all the same."""
+    """A session is learned from even if its transcript is gone."""
     played("s1", prompt("Always sign commits") | {"transcript_path": str(tmp_path / "gone.jsonl")})
 
     assert known() == {"Always sign commits": 0.5}
 
 
 def test_an_answer_that_was_typed_is_the_users(played: Play) -> None:
-    """What was chosen among the assistant's offers is the assistant's."""
+    """A typed answer is the user's own; a choice among Claude's options is Claude's."""
     questions = [{"question": "Where?", "options": [{"label": "Never in the repo"}, {"label": "In docs"}]}]
     answers = {"Where?": "Never in the repo", "Else?": "always ask before adding a dependency"}
     told = tool("AskUserQuestion", {"questions": questions}, {"answers": answers})
@@ -150,7 +150,7 @@ def test_an_answer_that_was_typed_is_the_users(played: Play) -> None:
 
 
 def test_lines_for_claude_md_are_candidates_where_the_user_asked_for_them(played: Play) -> None:
-    """The client loads them in each session; what Claude writes there unasked is nothing."""
+    """Lines that Claude adds to CLAUDE.md are candidates only if the user asked for them."""
     path, new = f"{demo.PROJECT}/CLAUDE.md", "# Rules\n- Amounts must be integers of cents\n"
     given = {"file_path": path, "old_string": "# Rules\n", "new_string": new}
     edit = tool("Edit", given, {"filePath": path})
@@ -162,7 +162,7 @@ def test_lines_for_claude_md_are_candidates_where_the_user_asked_for_them(played
 
 
 def test_a_candidate_is_a_rule_once_it_is_said_again(played: Play) -> None:
-    """Twice in one session is once; in the next session it is told."""
+    """A candidate becomes a rule when another session repeats it, but not when the same session does."""
     played("s1", prompt("no, the queue is backed by Redis"), prompt("no, the queue is backed by Redis"))
     once = known()
     played("s2", prompt("no, the queue is backed by Redis"))
@@ -173,7 +173,7 @@ def test_a_candidate_is_a_rule_once_it_is_said_again(played: Play) -> None:
 
 
 def test_a_wish_of_two_sessions_is_a_rule_without_any_form(played: Play) -> None:
-    """Neither sentence binds; said once it is a candidate, told once its rare words come back in another."""
+    """A wish becomes a rule when its rare words return in another session, even without a binding form."""
     for number in range(6):
         played(f"f{number}", prompt(f"look at the parser of module number {number}"))
     played("s1", prompt("make sure the issue lands in Project Atlas"))
@@ -185,7 +185,7 @@ def test_a_wish_of_two_sessions_is_a_rule_without_any_form(played: Play) -> None
 
 
 def edit(path: str, new: str) -> Event:
-    """Return the event of an edit by Claude."""
+    """Return the event of Claude editing a file."""
     return edited(path, "pass", new)
 
 
@@ -224,12 +224,12 @@ SAYS = "Uploads are kept in the folder outgoing for a week"
     ],
 )
 def test_who_said_it_first_counts(events: list[Event], origin: str) -> None:
-    """The user's words are theirs whatever files say; Claude's are its own unless a tool said so before."""
+    """The user's words are theirs whatever files say; Claude's are its own unless a tool said them before."""
     assert Voices(events).origin(SAYS) == origin
 
 
 def test_a_wish_of_the_users_needs_their_words() -> None:
-    """Claude may say what it found, not what somebody wants; what memory told is nobody's finding."""
+    """A claim about the user's wishes needs the user's words; what memory showed is nobody's finding."""
     events = [prompt("Clean the uploads in outgoing"), stop(SAYS)]
 
     assert Voices(events).origin(f"The user wants this: {SAYS}") == "tool"
@@ -238,7 +238,7 @@ def test_a_wish_of_the_users_needs_their_words() -> None:
 
 
 def test_only_what_was_at_hand_can_be_taken_away() -> None:
-    """A learning that neither the user's words nor Claude's calls had to do with is contradicted by no id."""
+    """Only a learning that the user's words or Claude's calls dealt with can be contradicted."""
     voices = Voices([prompt("Speed up the parser"), read("/p/a.md", "Never use WAL is wrong now")])
 
     assert voices.have_touched("The parser reads two forms")
@@ -246,7 +246,7 @@ def test_only_what_was_at_hand_can_be_taken_away() -> None:
 
 
 def test_most_of_the_recorded_reports_are_claudes_own() -> None:
-    """Of what Claude reported in the recorded sessions, at most two sentences of five go back to a tool."""
+    """At most two in five sentences of the recorded reports are attributed to a tool."""
     sessions: dict[str, list[Event]] = {}
     for event in demo.recorded_events():
         sessions.setdefault(event["session_id"], []).append(event)

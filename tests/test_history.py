@@ -1,4 +1,4 @@
-"""The recorded history through real hooks and a real consumer: what is kept, what is not, what is found."""
+"""Test the recorded history through real hooks and a real consumer: what is stored, redacted and found."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ HISTORIES = ("2.1.329", "2.1.197", "2.1.50")
 
 
 def replay(version: str) -> None:
-    """Send a history through the hooks as processes and have a consumer work it off."""
+    """Send a history through hook processes and have a consumer process it."""
     for event in events(version):
         run_hook(install.hook_events()[event["hook_event_name"]]["hook"], event, project_dir=demo.PROJECT)
     program = ("huey.bin.huey_consumer", "claude_mem_lite.tasks.consumer.huey")
@@ -34,7 +34,7 @@ def replay(version: str) -> None:
 
 
 def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first session gives the same observations from each of the three recorded clients."""
+    """The first session gives equal observations from each of the three recorded client versions."""
     remembered = {}
     for version in HISTORIES:
         monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / version))
@@ -51,20 +51,20 @@ def test_three_clients_leave_the_same_memory(home: Path, monkeypatch: pytest.Mon
 
 
 def all_sessions() -> None:
-    """Have all four sessions of the newest client remembered."""
+    """Record all four sessions of the newest client."""
     Path(config.config_path()).write_text("[services]\nautostart = false\n")
     replay("all")
 
 
 @pytest.fixture
 def ledger(memory: Path, fill_once: Callable[[Callable[[], object]], None]) -> Path:
-    """Return a data directory after all four sessions, services stopped."""
+    """Return a data directory with all four sessions and no services running."""
     fill_once(all_sessions)
     return memory
 
 
 def test_no_secret_is_on_the_disk(ledger: Path) -> None:
-    """No planted secret and no private passage stands in any file, in any form that grep would find."""
+    """No planted secret or private passage is in any file of the data directory."""
     names = {path.name for path in ledger.rglob("*") if path.is_file()}
 
     assert names >= {"queue.db", "claude-mem.db", "consumer.jsonl"}
@@ -72,7 +72,7 @@ def test_no_secret_is_on_the_disk(ledger: Path) -> None:
 
 
 def test_what_only_looks_secret_is_kept(ledger: Path) -> None:
-    """Hashes, account numbers and addresses of the history are in the queue as they were."""
+    """Hashes, account numbers and addresses that only resemble secrets are stored unredacted."""
     stored = "\n".join(row.raw_output for row in models.PendingEvent.select())
     stored = json.dumps([json.loads(line) for line in stored.split("\n")], ensure_ascii=False)
 
@@ -82,7 +82,7 @@ def test_what_only_looks_secret_is_kept(ledger: Path) -> None:
 
 
 def test_every_event_is_finished(ledger: Path) -> None:
-    """All rows are done; each has an observation, belongs to one, or says why there is none."""
+    """Every event is done, and has an observation or a note that says why not."""
     observed = {row.id for row in models.Observation.select()}
     rows = list(models.PendingEvent.select())
 
@@ -92,7 +92,7 @@ def test_every_event_is_finished(ledger: Path) -> None:
 
 
 def test_the_memory_knows_the_answers(ledger: Path) -> None:
-    """For nearly all of the questions about the history the answer stands in what is remembered."""
+    """The observations contain the answers to all but two of 50 questions about the history."""
     rows = models.Observation.select()
     text = "\n".join(f"{row.title}\n{row.summary}\n{row.detail or ''}" for row in rows).lower()
     asked = [fact for fact in FACTS["questions"] if fact["kind"] != "transcript_only"]
@@ -106,7 +106,7 @@ def test_the_memory_knows_the_answers(ledger: Path) -> None:
 
 
 def test_the_search_finds_most_answers(ledger: Path) -> None:
-    """Full text alone has the evidence among its first five results for most questions."""
+    """Full-text search alone finds the answer in its first five results for at least 40 questions."""
     found = 0
     for fact in FACTS["questions"]:
         hits = find(fact["q"], limit=5, project_dir=demo.PROJECT)
@@ -117,7 +117,7 @@ def test_the_search_finds_most_answers(ledger: Path) -> None:
 
 
 def test_every_session_has_a_summary(ledger: Path) -> None:
-    """Each of the four sessions is closed and says what it was about."""
+    """Every session is closed and has a summary."""
     sessions = list(models.Session.select())
 
     assert [session.status for session in sessions] == ["closed"] * 4

@@ -1,4 +1,4 @@
-"""Whatever comes on stdin, of any client: exit 0, its protocol or silence, no other file touched."""
+"""Test hostile input: whatever clients send, hooks exit 0, answer validly or not at all, write only ours."""
 
 import contextlib
 import importlib
@@ -21,7 +21,7 @@ KEYS = (
     "session_id", "hook_event_name", "tool_name", "tool_input", "tool_response", "prompt", "source", "error",
     "last_assistant_message", "agent_type", "stop_hook_active", "cwd", "command", "file_path", "content",
 )  # fmt: skip
-# What may lie in a data directory; SQLite's and the spool's own files among it.
+# What a hook may write to a data directory, including SQLite's files and the spool.
 OURS = {"config.toml", "logs", "spool", "queue.db", "queue.db-wal", "queue.db-shm"}
 scalars = (
     st.none()
@@ -61,13 +61,13 @@ inputs = (
 
 
 def only_ours(home: Path) -> bool:
-    """Tell whether the data directory holds nothing but what a hook may write."""
+    """Return whether the data directory holds only files that a hook may write."""
     names = {path.name for path in home.rglob("*") if path.parent.name != "spool"}
     return names <= OURS | {f"hooks.jsonl.{inbox.utc_now()[:10]}"}
 
 
 def test_a_hundred_megabytes_are_taken(home: Path) -> None:
-    """An event of 100 MB is stored within its cap."""
+    """An event of 100 MB is stored, cut to its cap."""
     event = {"session_id": "s1", "hook_event_name": "PostToolUse"}
     event["tool_response"] = {"stdout": "x = 1\n" * 16_700_000}
 
@@ -78,7 +78,7 @@ def test_a_hundred_megabytes_are_taken(home: Path) -> None:
     assert (home / "queue.db").exists()
 
 
-# Each client's inputs, spread over its hooks; so many of them are sent to processes.
+# The number of inputs per client, spread over its hooks, and of those sent to processes.
 INPUTS, TO_PROCESSES = 1_000, 100
 EVENTS_OF = {"": install.hook_events(), **{name: each.events for name, each in other_clients.CLIENTS.items()}}
 HOOKS_OF = sorted({(name, entry["hook"]) for name, of in EVENTS_OF.items() for entry in of.values()})
@@ -107,7 +107,7 @@ TOOLS = st.sampled_from([
 
 
 def payloads(client: str) -> Any:
-    """Return what a client ("": Claude Code) could send, and what it could not."""
+    """Return a strategy for possible and impossible payloads of a client ("" for Claude Code)."""
     if not client:
         return inputs
     names = [*other_clients.CLIENTS[client].events, "Nonsense", ""]
@@ -117,7 +117,7 @@ def payloads(client: str) -> Any:
 
 
 def valid(output: bytes, client: str) -> bool:
-    """Tell whether a client is told nothing, or context of an event of its own that takes some."""
+    """Return whether an output is empty or context for an event of the client that takes some."""
     if not output:
         return True
     printed = json.loads(output)
@@ -129,7 +129,7 @@ def valid(output: bytes, client: str) -> bool:
 
 @pytest.mark.parametrize(("client", "hook"), HOOKS_OF)
 def test_no_payload_disturbs_a_hook(home: Path, client: str, hook: str) -> None:
-    """1,000 payloads a client are answered with its protocol or nothing, and only ours is written."""
+    """1,000 payloads per client get an answer of its protocol or none, and only our files are written."""
     ask = getattr(importlib.import_module(f"claude_mem_lite.hooks.{hook}"), "ask", None)
     of_client = [name for name, _ in HOOKS_OF].count(client)
 
@@ -143,7 +143,7 @@ def test_no_payload_disturbs_a_hook(home: Path, client: str, hook: str) -> None:
         if not client:
             output = hook_event.respond(raw, ask)
         else:
-            with contextlib.suppress(ValueError, RecursionError):  # what is no JSON; `event.end` logs it
+            with contextlib.suppress(ValueError, RecursionError):  # invalid JSON, which `event.end` logs
                 output = other_client.respond(client, raw, handle, 4.0)
         assert valid(output, client)
         assert only_ours(home)
@@ -153,7 +153,7 @@ def test_no_payload_disturbs_a_hook(home: Path, client: str, hook: str) -> None:
 
 @pytest.mark.parametrize(("client", "hook"), HOOKS_OF)
 def test_no_payload_disturbs_a_hook_process(home: Path, tmp_path: Path, client: str, hook: str) -> None:
-    """As processes: exit 0, silent on stderr, nothing but the data directory touched."""
+    """Hook processes exit 0 with nothing on stderr, and write only to the data directory."""
     of_client = [name for name, _ in HOOKS_OF].count(client)
 
     @settings(max_examples=TO_PROCESSES // of_client, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,4 +1,4 @@
-"""import transcripts --from codex or gemini: their records become the memory that hooks would have made."""
+"""Test `import transcripts --from` codex and gemini: it gives the memory that hooks would have made."""
 
 import json
 import os
@@ -26,7 +26,7 @@ LONG_AGO = 1_795_000_000
 
 @pytest.fixture
 def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return Codex's folder of rollouts, empty."""
+    """Return Codex's empty folder of rollouts."""
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     folder = tmp_path / "codex" / "sessions" / "2026" / "11" / "23"
     folder.mkdir(parents=True)
@@ -34,7 +34,7 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(folder: Path, lines: list[dict[str, Any]], name: str = SESSION) -> Path:
-    """Write a rollout that nobody has touched for long."""
+    """Write a rollout whose last change was long ago."""
     path = folder / f"rollout-2026-11-23T19-10-01-{name}.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     os.utime(path, (LONG_AGO, LONG_AGO))
@@ -42,7 +42,7 @@ def write(folder: Path, lines: list[dict[str, Any]], name: str = SESSION) -> Pat
 
 
 def remembered() -> list[tuple[str, str, list[str], list[str]]]:
-    """Return tool, title, files and changed functions of all observations."""
+    """Return tool, title, files and changed functions of all observations, in order."""
     rows = models.Observation.select().order_by(models.Observation.pk)
     changed = [[each["qualified_name"] for each in row.functions_changed] for row in rows]
     both = zip(rows, changed, strict=True)
@@ -50,7 +50,7 @@ def remembered() -> list[tuple[str, str, list[str], list[str]]]:
 
 
 def test_a_rollout_becomes_a_session(memory: Path, sessions: Path) -> None:
-    """Prompt, commands, edits with their functions, a failure and the report, once, as Codex's."""
+    """A Codex rollout is imported once, with prompt, commands, edited functions, a failure and the report."""
     write(sessions, LINES)
 
     first = take_in("--from", "codex")
@@ -70,13 +70,13 @@ def test_a_rollout_becomes_a_session(memory: Path, sessions: Path) -> None:
 
 
 def test_what_the_hooks_have_told_is_not_told_again(memory: Path, sessions: Path) -> None:
-    """Calls are known by their ids, words by themselves: the import of a captured session adds nothing."""
+    """Importing a session that hooks captured adds nothing: calls are matched by id, messages by text."""
     for payload in PAYLOADS:
         if payload["session_id"] == SESSION and payload["hook_event_name"] in HOOK_OF:
             hook = HOOK_OF[payload["hook_event_name"]]
             run_hook(hook, payload, client="codex", project_dir="/home/dev/river")
     before = models.PendingEvent.select().count()
-    # This patch came by a command, for which the client started no hook.
+    # A command made this patch, so that the client started no hook for it.
     lines = [line for line in LINES if "viashell.py" not in json.dumps(line)]
     write(sessions, lines)
 
@@ -87,7 +87,7 @@ def test_what_the_hooks_have_told_is_not_told_again(memory: Path, sessions: Path
 
 
 def test_a_rollout_without_items_is_told_by_the_messages(memory: Path, sessions: Path) -> None:
-    """Clients that wrote none are told by their calls and outputs."""
+    """A rollout of a client that wrote no items is imported from its messages, calls and outputs."""
     said = [
         {"type": "event_msg", "timestamp": LINES[0]["timestamp"], "payload": {"type": kind, "message": text}}
         for kind, text in (("user_message", "Turn the door"), ("agent_message", "The door faces north now."))
@@ -103,7 +103,7 @@ def test_a_rollout_without_items_is_told_by_the_messages(memory: Path, sessions:
 
 
 def test_a_sub_agents_rollout_belongs_to_its_parent(memory: Path, sessions: Path) -> None:
-    """What it did is the session's, what it was told is no prompt; one without a parent is counted."""
+    """A sub-agent's rollout belongs to its parent's session, without its prompt; an orphan is counted."""
     write(sessions, LINES)
     child = json.loads(
         json.dumps(LINES).replace(SESSION, "child").replace("call_", "other_").replace("msg_", "m_")
@@ -122,7 +122,7 @@ def test_a_sub_agents_rollout_belongs_to_its_parent(memory: Path, sessions: Path
 
 
 def test_without_rollouts_the_command_says_so(memory: Path, tmp_path: Path) -> None:
-    """One line names the folder and the variable that chooses another."""
+    """Without rollouts one message names the variable that chooses another folder."""
     done = CliRunner().invoke(app, ["import", "transcripts", "--from", "codex"])
 
     assert done.exception is not None
@@ -130,7 +130,7 @@ def test_without_rollouts_the_command_says_so(memory: Path, tmp_path: Path) -> N
 
 
 def test_nothing_in_a_rollout_stops_an_import(tmp_path: Path) -> None:
-    """Whatever stands in its lines is passed over or told, never an error."""
+    """Malformed rollout lines are skipped or read, and never raise an error."""
     odd: list[Any] = [None, 1, "x", [], {}, [[]], {"a": []}, "*** Update File: x\n@@\n-a"]
     kinds = ("session_meta", "turn_context", "event_msg", "response_item", "compacted", "nonsense")
     names = ("type", "item", "message", "call_id", "name", "arguments", "input", "output", "cwd", "git")
@@ -168,7 +168,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_chat(project: Path, lines: list[dict[str, Any]], name: str = "one") -> Path:
-    """Write a chat file that nobody has touched for long."""
+    """Write a chat file whose last change was long ago."""
     path = project / "chats" / f"session-{name}.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     os.utime(path, (LONG_AGO, LONG_AGO))
@@ -176,10 +176,10 @@ def write_chat(project: Path, lines: list[dict[str, Any]], name: str = "one") ->
 
 
 def test_a_chat_becomes_a_session(memory: Path, project: Path) -> None:
-    """Prompts, commands, edits with their functions, failures and reports, once, as Gemini's."""
+    """A Gemini chat is imported once, with prompts, commands, edited functions, failures and reports."""
     write_chat(project, CHAT_LINES)
     write_chat(project, [{**CHAT_LINES[0], "sessionId": "other", "kind": "subagent"}, *CHAT_LINES[1:]], "two")
-    write_chat(project, CHAT_LINES[:2], "three")  # a resumed session begins another file
+    write_chat(project, CHAT_LINES[:2], "three")  # a resumed session starts another file
 
     first = take_in("--from", "gemini")
     again = take_in("--from", "gemini")
@@ -200,7 +200,7 @@ def test_a_chat_becomes_a_session(memory: Path, project: Path) -> None:
 
 
 def test_a_session_that_hooks_captured_is_left_out(memory: Path, project: Path) -> None:
-    """Its calls have no id in hooks, so that they could not be told from those of the chat."""
+    """A Gemini session that hooks captured is not imported, because hook calls have no ids to match."""
     for payload in GEMINI_PAYLOADS:
         if payload["hook_event_name"] in GEMINI_HOOKS:
             hook = GEMINI_HOOKS[payload["hook_event_name"]]
@@ -216,7 +216,7 @@ def test_a_session_that_hooks_captured_is_left_out(memory: Path, project: Path) 
 
 
 def test_nothing_in_a_chat_stops_an_import(project: Path) -> None:
-    """Whatever stands in its lines is passed over or told, never an error."""
+    """Malformed chat lines are skipped or read, and never raise an error."""
     odd: list[Any] = [None, 1, "x", [], {}, [[]], [{}], {"a": []}]
     lines: list[dict[str, Any]] = []
     for line in CHAT_LINES:

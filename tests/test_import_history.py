@@ -1,4 +1,4 @@
-"""import transcripts: what it leaves in the function history; what goes on meanwhile, or cuts it short."""
+"""Test the function history that `import transcripts` leaves, and interrupted or concurrent imports."""
 
 import datetime as dt
 import json
@@ -25,7 +25,7 @@ from claude_mem_lite.context import builder
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import facts, models, pruning, queries, rebuild, rewrites
 
-pytestmark = pytest.mark.process  # git tells what is ignored
+pytestmark = pytest.mark.process  # git tells which files are ignored
 OLD = "def split(total):\n    return total\n\n\ndef _round(value):\n    return value\n"
 NEW = OLD.replace("return total", "return total / 2")
 LATER = "5e5510e5-0000-4000-8000-000000000002"
@@ -33,13 +33,13 @@ LATER = "5e5510e5-0000-4000-8000-000000000002"
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """Return a repository without a file."""
+    """Return an empty repository."""
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     return tmp_path / "shop"
 
 
 def two_sessions(root: Path, shop: Path) -> list[str]:
-    """Write two sessions, the later one first; return when their three edits were."""
+    """Write two sessions, the later one first, and return the times of their three edits."""
     path = str(shop / "money.py")
     later = Lines(session_id=LATER, cwd=str(shop), began="2026-11-21T10:00:00").user("Drop the rounding")
     gone = later.edited(path, NEW, NEW[NEW.index("\n\n\ndef _round") :], "\n").at
@@ -51,7 +51,7 @@ def two_sessions(root: Path, shop: Path) -> list[str]:
 
 
 def noted() -> list[tuple[Any, ...]]:
-    """Return the function history: what became of what, by whom, and when."""
+    """Return the function history: name, change, session and time."""
     rows = models.FunctionChange.select().order_by(models.FunctionChange.created_at, models.FunctionChange.pk)
     return [(row.qualified_name, row.change_type, row.session_id, row.created_at) for row in rows]
 
@@ -59,7 +59,7 @@ def noted() -> list[tuple[Any, ...]]:
 def test_imported_edits_are_in_the_history_at_their_own_times(
     memory: Path, projects: Path, shop: Path
 ) -> None:
-    """Each with its session, its observation, and the signature that it left or took away."""
+    """Imported edits are in the function history with their time, session, observation and signature."""
     wrote, edited, removed = two_sessions(projects, shop)
 
     take_in()
@@ -79,7 +79,7 @@ def test_imported_edits_are_in_the_history_at_their_own_times(
 
 
 def test_imported_edits_are_told_on_the_first_day(memory: Path, projects: Path, shop: Path) -> None:
-    """By the report, the history of a function, and the start block, while the map is still empty."""
+    """On the first day, with an empty map, report, history and start block already show imported edits."""
     two_sessions(projects, shop)
     take_in()
 
@@ -87,7 +87,7 @@ def test_imported_edits_are_told_on_the_first_day(memory: Path, projects: Path, 
     by_name = json.loads(command("history", "split", "--project", str(shop), "--json").stdout)
     block = builder.build(str(shop), session_id="next")
 
-    assert report["functions"] == {"new": 1, "modified": 0, "deleted": 0}  # _round came and went
+    assert report["functions"] == {"new": 1, "modified": 0, "deleted": 0}  # _round was added and removed
     assert [len(each["functions"]) for each in report["sessions"]] == [1, 2]
     (split,) = by_name
     assert split["change_type"] == "modified"
@@ -99,7 +99,7 @@ def test_imported_edits_are_told_on_the_first_day(memory: Path, projects: Path, 
 
 
 def test_an_import_leaves_the_code_map_as_it_is(memory: Path, projects: Path, shop: Path) -> None:
-    """The file on the disk, which is another by now, is what the map has, before and after."""
+    """An import leaves the code map as the last scan of the disk made it."""
     (shop / "money.py").write_text("def now(): ...\n")
     file_index.scan(str(shop))
     tables = (models.FunctionMapEntry, models.SourceFile, models.CallEdge, models.State)
@@ -115,7 +115,7 @@ def test_an_import_leaves_the_code_map_as_it_is(memory: Path, projects: Path, sh
 
 
 def test_importing_twice_or_once_more_adds_no_change(memory: Path, projects: Path, shop: Path) -> None:
-    """Neither a second import, nor one that was cut short after it had noted them, nor a rebuilt memory."""
+    """A second or resumed import, and a rebuilt memory, add no function change twice."""
     two_sessions(projects, shop)
     take_in()
     before = noted()
@@ -135,7 +135,7 @@ def test_importing_twice_or_once_more_adds_no_change(memory: Path, projects: Pat
 
 
 def test_a_session_that_hooks_recorded_is_not_counted_twice(memory: Path, projects: Path, shop: Path) -> None:
-    """Its edits are in the history as the hooks brought them; the import adds those that they missed."""
+    """Edits that hooks recorded stay single in the history; the import adds those that hooks missed."""
     path, call_id = shop / "money.py", "toolu_seen_by_the_hook"
     path.write_text(NEW)
     given = {"file_path": str(path), "old_string": "return total", "new_string": "return total / 2"}
@@ -164,7 +164,7 @@ def test_a_session_that_hooks_recorded_is_not_counted_twice(memory: Path, projec
 def test_files_that_the_map_leaves_out_have_no_history(
     place: str, memory: Path, projects: Path, shop: Path
 ) -> None:
-    """Outside of the project, hidden, ignored by the user, or not Python."""
+    """Files outside of the project, hidden, ignored or not source code have no history."""
     (memory / "config.toml").write_text('[capture]\nignored_files = ["secrets/*"]\n')
     Lines(cwd=str(shop)).user("Write it").wrote(place.format(shop=shop), OLD).said("Done.").write(projects)
 
@@ -174,12 +174,12 @@ def test_files_that_the_map_leaves_out_have_no_history(
 
 
 def shown(text: str) -> str:
-    """Return a file as a Read shows it to the model."""
+    """Return a file as the Read tool shows it to the model."""
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.splitlines(), 1))
 
 
 def test_a_subagents_edits_are_known_by_what_it_read(memory: Path, projects: Path, shop: Path) -> None:
-    """Its lines have only what the model was shown: a file read whole, and what it did to it since."""
+    """A sub-agent's edits get their functions from the file as it read it, with its later edits applied."""
     path = str(shop / "money.py")
     Lines(cwd=str(shop)).user("Have money.py mended").said("It is.").write(projects)
     agent = Lines(cwd=str(shop), agent_id="a1").user("Mend money.py")
@@ -212,7 +212,7 @@ def test_a_subagents_edits_are_known_by_what_it_read(memory: Path, projects: Pat
 def test_a_file_that_was_not_read_whole_is_not_guessed(
     given: dict[str, int] | None, text: str, memory: Path, projects: Path, shop: Path
 ) -> None:
-    """Not read, a part of it, what the client cuts, or what the edit does not fit, is no version of it."""
+    """An edit gets no functions if the file was read partly, cut, not at all, or does not fit."""
     path = str(shop / "money.py")
     lines = Lines(cwd=str(shop)).user("Mend money.py")
     if given is not None:
@@ -233,7 +233,7 @@ COMMAND = [sys.executable, "-m", "claude_mem_lite.cli", "import", "transcripts"]
 def test_an_import_cut_short_is_completed(
     stop: signal.Signals, memory: Path, projects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed or interrupted at any time, the same command goes on, and all is as if it never was."""
+    """An import that was killed or interrupted is completed by the same command, with the same result."""
     for number in range(8):
         name, began = f"{SESSION[:-2]}{number:02}", f"2026-11-{number + 1:02}T10:00:00"
         a_session(projects, session_id=name, began=began)
@@ -250,7 +250,7 @@ def test_an_import_cut_short_is_completed(
         _, said = running.communicate(timeout=60)
         take_in()
 
-        # Python itself hears no more of a Ctrl-C as it ends.
+        # Python itself no longer handles Ctrl-C while it exits.
         assert running.returncode in {130, -stop, 0} - ({130} if stop != signal.SIGINT else set())
         assert "Traceback" not in said
         assert remembered() == whole
@@ -259,7 +259,7 @@ def test_an_import_cut_short_is_completed(
 def test_an_import_asks_nobody_to_pay(
     fake: FakeMessages, projects: Path, consumer: Callable[[], Any]
 ) -> None:
-    """With a key and a running consumer nothing waits for Claude; compress offers it to the user."""
+    """With a key and a running consumer, imported rows do not wait for Claude; `compress` offers it."""
     now = dt.datetime.now(dt.UTC) - dt.timedelta(hours=5)
     a_session(projects, began=now.replace(tzinfo=None).isoformat())
     consumer()
@@ -278,7 +278,7 @@ def test_an_import_asks_nobody_to_pay(
 
 
 def test_a_running_session_is_completed_later(memory: Path, projects: Path) -> None:
-    """Of a session that goes on the past is taken; a later import has the rest."""
+    """Of a running session the past is imported, and a later import adds the rest."""
     now = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=15)
     lines = a_session(projects, began=now.replace(tzinfo=None).isoformat())
     lines.user("Now the taxes").call("Bash", {"command": "make", "description": "x"}, after_s=890)
@@ -295,7 +295,7 @@ def test_a_running_session_is_completed_later(memory: Path, projects: Path) -> N
 
 
 def test_hooks_go_on_while_an_import_runs(memory: Path, projects: Path) -> None:
-    """An event of a live session that comes in meanwhile is stored, and no import touches it."""
+    """Events of a live session are stored while an import runs, and the import does not touch them."""
     recorded("2.1.329", projects)
     models.close_databases()
 

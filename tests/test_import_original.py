@@ -1,4 +1,4 @@
-"""import claude-mem: what the original claude-mem remembers is taken over, once, and its file only read."""
+"""Test `import claude-mem`: the original claude-mem's memory is imported once, and its file only read."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ OLD_COLUMNS = ("claude_session_id", "sdk_session_id")
 
 
 def original(path: Path, *, columns: tuple[str, str] = NOW_COLUMNS) -> sqlite3.Connection:
-    """Make a database as a version of the original does: with its names of today, or of its first year."""
+    """Make a database with the original's current columns, or with those of its first year."""
     client, own = columns
     is_old = columns == OLD_COLUMNS
     hierarchy = "" if is_old else ", title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT"
@@ -61,7 +61,7 @@ def add(connection: sqlite3.Connection, table: str, **row: Any) -> None:
 
 
 def filled(path: Path) -> sqlite3.Connection:
-    """Make a database with a prompt, an observation and two summaries."""
+    """Make a database with prompts, an observation and two summaries."""
     connection = original(path)
     add(connection, "user_prompts", content_session_id="c1", prompt_number=1, created_at_epoch=AT + 1_000,
         prompt_text="Round the invoice totals. <private>Mrs Vogt must not know</private>")  # fmt: skip
@@ -79,7 +79,7 @@ def filled(path: Path) -> sqlite3.Connection:
 
 
 def take_in(path: Path, *arguments: str) -> dict[str, Any]:
-    """Import a database by the command, and return its answer."""
+    """Import a database with the command and return its answer."""
     done = command("import", "claude-mem", str(path), "--json", *arguments)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -88,13 +88,13 @@ def take_in(path: Path, *arguments: str) -> dict[str, Any]:
 
 @pytest.fixture
 def elsewhere(memory: Path, tmp_path: Path, claude_dir: Path) -> Path:
-    """Return the path of the original's database, in its own folder, and keep real transcripts away."""
+    """Return the path of the original's database, with the client's transcripts kept out of the way."""
     (tmp_path / ".claude-mem").mkdir()
     return tmp_path / ".claude-mem" / "claude-mem.db"
 
 
 def test_the_original_is_taken_over(memory: Path, elsewhere: Path) -> None:
-    """Sessions, prompts, observations and summaries are found here, redacted, and wait for nobody's money."""
+    """Sessions, prompts, observations and summaries are imported, redacted, searchable, and not paid for."""
     filled(elsewhere).close()
 
     answer = take_in(elsewhere, "--folder", "shop=/home/dev/shop")
@@ -120,11 +120,11 @@ def test_the_original_is_taken_over(memory: Path, elsewhere: Path) -> None:
     assert find("cents float", limit=1, project_dir="/home/dev/shop")[0].row.id == rows[1].id
     assert rewrites.local_observations({"high", "normal", "low", ""}) == []
     assert rewrites.outdated_sessions() == queries.sessions_to_summarize(idle_since="9") == []
-    assert queries.queue_stats()["messages"] == 1  # that asks for the vectors
+    assert queries.queue_stats()["messages"] == 1  # the message that asks for the vectors
 
 
 def test_a_second_import_adds_what_is_new(memory: Path, elsewhere: Path) -> None:
-    """Twice is as once; what the original has learned since is added."""
+    """A second import adds only what the original has stored since."""
     connection = filled(elsewhere)
     take_in(elsewhere, "--folder", "shop=/home/dev/shop")
 
@@ -138,7 +138,7 @@ def test_a_second_import_adds_what_is_new(memory: Path, elsewhere: Path) -> None
 
 
 def test_a_database_of_its_first_year_is_read(memory: Path, elsewhere: Path) -> None:
-    """Before its columns were renamed and its tables extended it has text alone."""
+    """A database of the original's first year, with old column names and text only, is read."""
     connection = original(elsewhere, columns=OLD_COLUMNS)
     add(connection, "observations", sdk_session_id="m1", type="decision", text="We keep cents. Floats lie.",
         created_at_epoch=AT / 1_000)  # fmt: skip
@@ -158,7 +158,7 @@ def test_a_database_of_its_first_year_is_read(memory: Path, elsewhere: Path) -> 
 
 @pytest.mark.parametrize("is_open", [False, True])
 def test_the_original_is_only_read(*, is_open: bool, memory: Path, elsewhere: Path) -> None:
-    """Whether it is in use or not, not a byte of it changes, and nothing is left beside it."""
+    """Not a byte of the original's file changes, in use or not, and no file is left beside it."""
     connection = filled(elsewhere)
     if not is_open:
         connection.close()
@@ -179,7 +179,7 @@ def test_the_original_is_only_read(*, is_open: bool, memory: Path, elsewhere: Pa
 
 
 def test_projects_are_found_by_what_is_known(memory: Path, elsewhere: Path, tmp_path: Path) -> None:
-    """A transcript of the session tells its folder, a project here bears the name; others are left out."""
+    """A project's folder comes from its session's transcript or a known namesake; others are left out."""
     connection = filled(elsewhere)
     for name in ("till", "unknown"):
         add(connection, "sdk_sessions", content_session_id=name, memory_session_id=name, project=name,
@@ -198,7 +198,7 @@ def test_projects_are_found_by_what_is_known(memory: Path, elsewhere: Path, tmp_
 
 
 def test_a_session_that_is_known_here_is_not_told_twice(memory: Path, elsewhere: Path) -> None:
-    """What this memory has seen itself stays as it is."""
+    """A session that this memory captured itself is not imported again."""
     filled(elsewhere).close()
     event = {"session_id": "c1", "hook_event_name": "Stop", "last_assistant_message": "The totals are right."}
     inbox.append(json.dumps(event), "/home/dev/shop")
@@ -210,7 +210,7 @@ def test_a_session_that_is_known_here_is_not_told_twice(memory: Path, elsewhere:
 
 
 def test_what_is_no_such_database_is_told_in_a_line(memory: Path, elsewhere: Path) -> None:
-    """A missing file, another program's, our own, text, and a half --folder: one line each, exit 1."""
+    """A missing or foreign file, our own memory, text, and half a --folder are each refused in one line."""
     with closing(sqlite3.connect(elsewhere)) as other:
         other.executescript("CREATE TABLE t (x)")
     (memory / "text").write_text("text" * 999)

@@ -1,4 +1,4 @@
-"""import transcripts: the same memory as by the hooks, once, for nothing, whatever comes between."""
+"""Test `import transcripts`: the same memory as by hooks, once, without costs, whatever interferes."""
 
 import datetime as dt
 import fcntl
@@ -26,14 +26,14 @@ from claude_mem_lite.upkeep import retention
 
 
 def messages() -> list[str]:
-    """Return the names of the tasks that wait."""
+    """Return the names of the waiting tasks."""
     with inbox.Transaction() as connection:
         data = connection.execute("SELECT data FROM task ORDER BY id").fetchall()
     return [json.loads(each)["name"] for (each,) in data]
 
 
 def told() -> list[Any]:
-    """Return what is told of the recorded sessions; of looks side by side the client keeps no order."""
+    """Return what is stored of the recorded sessions; parallel lookups are sorted, having no order."""
     rows = models.Observation.select().order_by(models.Observation.pk)
     seen = [(row.session_id, row.tier, row.functions_changed, *comparable(row)) for row in rows]
     return [
@@ -44,7 +44,7 @@ def told() -> list[Any]:
 
 
 def work_off() -> None:
-    """Do what the consumer does with the events of the queue, session by session."""
+    """Process the queue as the consumer does, session by session."""
     databases.work_off()
     for session in models.Session.select().order_by(models.Session.started_at):
         summarize_session(session.id)
@@ -55,9 +55,9 @@ def work_off() -> None:
 def test_transcripts_leave_the_same_memory_as_the_hooks(
     version: str, memory: Path, projects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The recorded sessions give the same observations, summaries and learnings either way, and no secret.
+    """Recorded transcripts give the same observations, summaries and learnings as hooks, and no secret.
 
-    When they were recorded, nothing was registered for PostCompact: its summaries are left out here.
+    When they were recorded, PostCompact had no hook, so the client's compaction summaries are left out here.
     """
     for event in events("all" if version == "2.1.329" else version):
         if event.get("agent_type") != "":
@@ -82,7 +82,7 @@ def test_transcripts_leave_the_same_memory_as_the_hooks(
 
 
 def test_a_project_that_is_off_is_not_imported(memory: Path, projects: Path) -> None:
-    """It is said how many sessions were left out for that."""
+    """A project that is switched off is not imported, and its sessions are counted."""
     recorded("2.1.50", projects)
     (memory / "config.toml").write_text('[projects]\noff = ["*"]\n')
 
@@ -93,7 +93,7 @@ def test_a_project_that_is_off_is_not_imported(memory: Path, projects: Path) -> 
 
 
 def test_a_second_import_adds_nothing(memory: Path, projects: Path) -> None:
-    """Twice is as once; the second time not even the files are read."""
+    """A second import adds nothing and does not read the files."""
     recorded("2.1.329", projects)
     take_in()
     before, asked = remembered(), messages()
@@ -101,12 +101,12 @@ def test_a_second_import_adds_nothing(memory: Path, projects: Path) -> None:
     again = take_in()
 
     assert remembered() == before
-    assert messages() == asked == [inbox.EMBED]  # the vectors of what is new, once
+    assert messages() == asked == [inbox.EMBED]  # the vectors of new rows, once
     assert (again["sessions"], again["events"], again["sessions_known"]) == (0, 0, 4)
 
 
 def test_a_lost_memory_is_made_anew_with_what_was_imported(memory: Path, projects: Path) -> None:
-    """Imported events are worked on once more as they were the first time, and stay the user's to pay for."""
+    """A lost memory is rebuilt from imported events as it was, and without paying for Claude."""
     recorded("2.1.329", projects)
     take_in()
     before = remembered()
@@ -123,7 +123,7 @@ def test_a_lost_memory_is_made_anew_with_what_was_imported(memory: Path, project
 
 
 def test_what_the_hooks_have_captured_is_not_taken_twice(memory: Path, projects: Path) -> None:
-    """Of sessions that the hooks have seen whole nothing is new, before they are worked off and after."""
+    """Importing sessions that hooks captured adds nothing, before and after they are processed."""
     recorded("2.1.329", projects)
     for event in events("all"):
         inbox.append(scrub(json.dumps(event)), demo.PROJECT)
@@ -131,7 +131,7 @@ def test_what_the_hooks_have_captured_is_not_taken_twice(memory: Path, projects:
     first = take_in()
     work_off()
     before = remembered()
-    os.truncate(next(projects.rglob("edb*.jsonl")), 1 << 20)  # another size: it has to be read again
+    os.truncate(next(projects.rglob("edb*.jsonl")), 1 << 20)  # its size changed, so that it is read again
     second = take_in()
 
     assert (first["events"], second["events"]) == (0, 0)
@@ -139,7 +139,7 @@ def test_what_the_hooks_have_captured_is_not_taken_twice(memory: Path, projects:
 
 
 def test_what_the_hooks_have_missed_is_taken(memory: Path, projects: Path) -> None:
-    """Of a session that the hooks saw half of, the other half is taken, and each call is there once."""
+    """Of a session that hooks captured in part the rest is imported, and every call exists once."""
     recorded("2.1.50", projects)
     sent = [event for event in events("2.1.50") if event["hook_event_name"] != "PreToolUse"]
     for event in sent[20:]:
@@ -154,7 +154,7 @@ def test_what_the_hooks_have_missed_is_taken(memory: Path, projects: Path) -> No
 
 
 def test_a_session_whose_raw_events_are_gone_is_left_out(memory: Path, projects: Path) -> None:
-    """What the hooks saw long ago is remembered without its ids: nobody can tell what would be twice."""
+    """A session whose raw events were pruned is skipped, because its calls cannot be matched."""
     recorded("2.1.50", projects)
     for event in events("2.1.50"):
         inbox.append(scrub(json.dumps(event)), demo.PROJECT)
@@ -167,7 +167,7 @@ def test_a_session_whose_raw_events_are_gone_is_left_out(memory: Path, projects:
 
 
 def test_pruned_raw_events_are_not_imported_anew(memory: Path, projects: Path) -> None:
-    """What was imported and is no longer kept raw stays as it is, also when the session goes on."""
+    """Imported rows whose raw events were pruned stay as they are, also when the session goes on."""
     lines = a_session(projects)
     take_in()
     pruning.prune(before="9")
@@ -185,7 +185,7 @@ def test_pruned_raw_events_are_not_imported_anew(memory: Path, projects: Path) -
 
 
 def test_an_old_session_does_not_overrule_a_newer_one(memory: Path, projects: Path) -> None:
-    """What the user has said since holds, whatever an imported session says; among those the later holds."""
+    """What the user said later wins over an imported session."""
     said = "From now on always use {} for dates"
     event = {"session_id": "new", "hook_event_name": "UserPromptSubmit", "prompt": said.format("pendulum")}
     inbox.append(json.dumps(event), CWD)
@@ -201,7 +201,7 @@ def test_an_old_session_does_not_overrule_a_newer_one(memory: Path, projects: Pa
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what the import then does, and leaves no file behind, not even a folder."""
+    """A dry run announces what the import then does, and writes no file or folder."""
     recorded("2.1.329", projects)
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / "none"))
 
@@ -218,7 +218,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, projects: Path, monkeypatch: p
 
 
 def test_only_what_is_asked_for_is_taken(memory: Path, projects: Path) -> None:
-    """A project by its folder, sessions by when they began."""
+    """--project and --since limit the sessions that are imported."""
     a_session(projects, session_id="a" * 36, cwd="/home/dev/one", began="2026-10-01T00:00:00")
     a_session(projects, session_id="b" * 36, cwd="/home/dev/two", began="2026-10-02T00:00:00")
     a_session(projects, session_id="c" * 36, cwd="/home/dev/two", began="2026-10-03T00:00:00")
@@ -231,7 +231,7 @@ def test_only_what_is_asked_for_is_taken(memory: Path, projects: Path) -> None:
 
 
 def test_imported_raw_events_are_kept_from_their_import_on(memory: Path, projects: Path) -> None:
-    """However old, they stay as many days as the settings say; beyond the room that there is they go."""
+    """Imported raw events are kept for the set number of days after the import, however old they are."""
     a_session(projects, began="2020-01-01T00:00:00")
     take_in()
     now, limits = dt.datetime.now(dt.UTC), settings.Retention(events_days=30)
@@ -243,7 +243,7 @@ def test_imported_raw_events_are_kept_from_their_import_on(memory: Path, project
 
 
 def test_the_queue_stays_within_its_room(memory: Path, projects: Path) -> None:
-    """An import larger than [retention] max_queue_mb leaves what it has worked off behind."""
+    """An import larger than max_queue_mb drops raw events that are processed."""
     (memory / "config.toml").write_text("[retention]\nmax_queue_mb = 1\n")
     for number in range(6):
         lines = Lines(session_id=f"{number}" * 36, began=f"2026-10-0{number + 1}T00:00:00")
@@ -259,7 +259,7 @@ def test_the_queue_stays_within_its_room(memory: Path, projects: Path) -> None:
 
 
 def test_failures_are_told_in_a_line(memory: Path, projects: Path) -> None:
-    """Without transcripts, and while another import is on its way, one line says so."""
+    """Without transcripts, and during another import, one line gives the cause."""
     with (memory / "import.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         held = command("import", "transcripts")
@@ -272,7 +272,7 @@ def test_failures_are_told_in_a_line(memory: Path, projects: Path) -> None:
 
 
 def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> None:
-    """Sessions, calls, what was left out and what Claude would cost, in words."""
+    """The command prints sessions, calls, what was left out and what Claude would cost."""
     a_session(projects)
     (projects / "-link").symlink_to(projects)
     path = next(projects.glob("*/*.jsonl"))

@@ -1,4 +1,4 @@
-"""No event is lost on its way: the inbox, its spool, and consumers that are stopped or killed."""
+"""Test that no event is lost: the inbox, its spool, and consumers that are stopped or killed."""
 
 import json
 import os
@@ -25,7 +25,7 @@ COMMANDS = cases.load("looks")
 
 
 def test_append_stores_the_event_with_its_columns(home: Path) -> None:
-    """A row says which session, event, tool, file and project it is of, and how urgent."""
+    """A row has its event's session, name, tool, project, files and priority, in a file of mode 0600."""
     event = json.dumps(tool_event("Edit", tool_input={"file_path": "/p/a.py"}))
 
     event_id = inbox.append(event, "/p")
@@ -39,7 +39,7 @@ def test_append_stores_the_event_with_its_columns(home: Path) -> None:
 
 
 def test_append_refuses_what_is_no_event(home: Path) -> None:
-    """What is not a JSON object leaves no row and no file."""
+    """Text that is no JSON object is refused and leaves no row and no file."""
     for text in ("", "[]", '"text"', "{", '{"a": 1', "\ud800", "nul\0l", "[" * 5000):
         with pytest.raises(inbox.NotAnEventError):
             inbox.append(text, "/p")
@@ -49,7 +49,7 @@ def test_append_refuses_what_is_no_event(home: Path) -> None:
 
 
 def test_append_keeps_an_event_with_odd_values(home: Path) -> None:
-    """Wrong types, missing fields and lone surrogates are stored, not refused."""
+    """An event with wrong types, missing fields or lone surrogates is stored."""
     inbox.append('{"session_id": 7, "tool_name": {"a": [1]}, "hook_event_name": null}', "/p")
     inbox.append(r'{"session_id": "\ud83d", "tool_name": "Read\u0000"}', "/p")
 
@@ -58,7 +58,7 @@ def test_append_keeps_an_event_with_odd_values(home: Path) -> None:
 
 
 def test_append_goes_to_the_spool_while_the_queue_is_locked(home: Path) -> None:
-    """An event that cannot be written within the timeout is a file, and is taken in later, once."""
+    """An event that a locked queue refuses goes to a private spool file and is taken in once."""
     first = inbox.append('{"session_id": "a"}', "/p")
     with closing(sqlite3.connect(config.queue_path(), isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -76,7 +76,7 @@ def test_append_goes_to_the_spool_while_the_queue_is_locked(home: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"this is no database, only text " * 400, None])
 def test_append_goes_to_the_spool_when_the_queue_is_unusable(home: Path, content: bytes | None) -> None:
-    """A corrupt queue.db, or a folder in its place, costs no event."""
+    """With a corrupt queue.db, or a folder in its place, an event goes to the spool."""
     if content is None:
         (home / "queue.db").mkdir()
     else:
@@ -88,7 +88,7 @@ def test_append_goes_to_the_spool_when_the_queue_is_unusable(home: Path, content
 
 
 def test_take_in_spool_sets_a_broken_file_aside(home: Path) -> None:
-    """A spool file that holds no event stays, renamed, a folder as it is; neither stops the others."""
+    """A spool file without an event is renamed to .bad, a folder stays, and neither stops the others."""
     (home / "spool" / "0-a-folder").mkdir()
     (home / "spool" / "0-broken").write_bytes(b"half a fi")
     (home / "spool" / "1-no-json").write_bytes(b"id\x00when\x00/p\x00{")
@@ -104,7 +104,7 @@ def test_take_in_spool_sets_a_broken_file_aside(home: Path) -> None:
 
 
 def test_requeue_gives_a_message_to_each_unfinished_row_without_one(home: Path) -> None:
-    """Only raw rows without a message get one, and asking again gives none."""
+    """Requeueing gives a message to each raw row without one, once."""
     waiting, orphan, done = (inbox.append(json.dumps(tool_event()), "/p") for _ in range(3))
     with inbox.Transaction() as connection:
         connection.execute("DELETE FROM task WHERE id > 1")
@@ -118,7 +118,7 @@ def test_requeue_gives_a_message_to_each_unfinished_row_without_one(home: Path) 
 
 
 def test_utc_now_sorts_as_text() -> None:
-    """Two times in order compare in order as texts of one width."""
+    """Times sort as text and have one width."""
     times = [inbox.utc_now() for _ in range(1000)]
 
     assert times == sorted(times)
@@ -141,7 +141,7 @@ def test_utc_now_sorts_as_text() -> None:
     ],
 )
 def test_priority_tells_looking_from_changing(tool_name: str, command: str, expected: str) -> None:
-    """A call that may change something is high, one that only looks is low."""
+    """Calls that may change something have high priority, lookups low."""
     assert priority.priority(tool_name, command) == expected
 
 
@@ -152,7 +152,7 @@ def test_priority_tells_looking_from_changing(tool_name: str, command: str, expe
 def test_the_data_directory_does_not_depend_on_the_working_folder(
     monkeypatch: pytest.MonkeyPatch, chosen: str, expected: str
 ) -> None:
-    """A relative or tilde path is one in the user's home."""
+    """A data directory given as a relative or tilde path is in the user's home."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", chosen)
 
     assert config.home() == os.path.expanduser(expected)
@@ -162,7 +162,7 @@ Start = Callable[[], subprocess.Popen[bytes]]
 
 
 def test_no_event_is_lost_when_hooks_and_consumers_are_killed(memory: Path) -> None:
-    """Each event whose hook ended well is one finished row and at most one observation."""
+    """With hooks and consumers killed, each stored event ends as one done row and at most one observation."""
     outcome = delivery_experiment.run(hooks=120, kills=8, seed=1)
 
     assert (outcome.lost, outcome.unfinished, outcome.doubled) == ((), (), ())
@@ -171,7 +171,7 @@ def test_no_event_is_lost_when_hooks_and_consumers_are_killed(memory: Path) -> N
 
 
 def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start) -> None:
-    """SIGTERM under load leaves no claimed message behind, and the next consumer does the rest."""
+    """SIGTERM under load leaves no claimed message, and the next consumer finishes the rest."""
     for number in range(150):
         event = tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})
         inbox.append(json.dumps(event), "/p")
@@ -189,7 +189,7 @@ def test_a_graceful_stop_finishes_the_task_in_hand(memory: Path, consumer: Start
 
 
 def test_a_stop_wakes_the_workers_that_wait(memory: Path) -> None:
-    """An idle consumer ends when it is told to, however long its workers would wait for work."""
+    """An idle consumer ends at SIGTERM, however long its workers' poll interval."""
     program = """if True:
         from claude_mem_lite.tasks import broker
         broker.POLL_S = 3_600
@@ -207,7 +207,7 @@ def test_a_stop_wakes_the_workers_that_wait(memory: Path) -> None:
 
 
 def test_a_second_consumer_waits_for_the_first(memory: Path, consumer: Start) -> None:
-    """Two consumers of one data directory never work at once; the second takes over."""
+    """A second consumer of a data directory waits, and takes over when the first one dies."""
     first = consumer()
     inbox.append(json.dumps(tool_event("WebFetch")), "/p")
     wait_until(lambda: queries.queue_stats()["done"] == 1)
@@ -224,7 +224,7 @@ def test_a_second_consumer_waits_for_the_first(memory: Path, consumer: Start) ->
 
 
 def test_what_waits_in_the_spool_is_taken_in_by_an_idle_consumer(memory: Path, consumer: Start) -> None:
-    """An event that had to go to a file becomes an observation like any other, within seconds."""
+    """An idle consumer takes in spooled events within seconds."""
     event = json.dumps(tool_event("WebFetch", tool_input={"url": "https://a.example", "prompt": "Read it"}))
     whole = f"e1\0{inbox.utc_now()}\0/p\0{event}"
 
@@ -240,7 +240,7 @@ def test_what_waits_in_the_spool_is_taken_in_by_an_idle_consumer(memory: Path, c
 
 
 def test_a_poisoned_task_is_set_aside_without_blocking_others(memory: Path) -> None:
-    """A task that kills every consumer is buried after five of them; all other events are done."""
+    """A task that kills its consumer is set aside after five deaths, and all other events are done."""
     for number in range(10):
         event = tool_event("WebFetch", tool_input={"url": f"https://a.example/{number}"})
         inbox.append(json.dumps(event), "/p")
@@ -266,7 +266,7 @@ def test_a_poisoned_task_is_set_aside_without_blocking_others(memory: Path) -> N
 
 
 def test_an_event_that_cannot_be_distilled_ends_in_error(memory: Path) -> None:
-    """A task that fails for good marks its row; a fault of the disk leaves it for another try."""
+    """An event that can never be distilled ends in error; after a disk error it stays to be tried again."""
     from claude_mem_lite.tasks import app, compress
 
     bad, unlucky = (inbox.append(json.dumps(tool_event()), "/p") for _ in range(2))
@@ -281,7 +281,7 @@ def test_an_event_that_cannot_be_distilled_ends_in_error(memory: Path) -> None:
 
 
 def test_a_backlog_survives_consumers_killed_in_the_middle_of_a_batch(memory: Path) -> None:
-    """What was worked on together is remembered once, whichever of its steps the consumer died in."""
+    """Events processed in batches become one observation each, even if consumers die within a batch."""
     for number in range(400):
         call = {"command": f"make target-{number}", "description": f"Build {number}"}
         inbox.append(json.dumps(tool_event("Bash", tool_input=call)), "/p")

@@ -1,4 +1,4 @@
-"""Installing edits a file that is the user's: what they wrote stays as they wrote it, byte for byte."""
+"""Test that installing keeps the user's settings byte for byte."""
 
 import json
 import os
@@ -19,7 +19,7 @@ USERS = {"hooks": [{"type": "command", "command": "notify-send 'über'", "timeou
 
 
 def with_ours(before: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with our groups behind the user's."""
+    """Return settings with our groups after the user's."""
     hooks = {event: list(groups) for event, groups in before.get("hooks", {}).items()}
     for event, ours in OURS.items():
         hooks.setdefault(event, []).append(ours)
@@ -27,7 +27,7 @@ def with_ours(before: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_install_creates_the_settings_and_the_skill(claude: Path, claude_settings: Path, skill: Path) -> None:
-    """Also for a client that never ran: there is a settings file afterwards, with a group for each event."""
+    """Install creates settings and skill even for a client that never ran."""
     claude.rmdir()
 
     done = install.install()
@@ -53,7 +53,7 @@ def test_install_creates_the_settings_and_the_skill(claude: Path, claude_setting
 def test_install_merges_with_what_is_there(
     claude_settings: Path, before: dict[str, Any], indent: int | str | None
 ) -> None:
-    """Ours stands behind the user's own, in their order and their layout; nothing else changes."""
+    """Our groups come after the user's, in the file's own layout, and nothing else changes."""
     claude_settings.write_text(json.dumps(before, indent=indent, ensure_ascii=False), encoding="utf-8")
 
     install.install()
@@ -95,7 +95,7 @@ NAMES_OUR_FOLDER = json.dumps(
     ids=["empty", "odd spaces", "doubled keys", "our name elsewhere"],
 )
 def test_uninstall_undoes_install(claude: Path, claude_settings: Path, before: str) -> None:
-    """A second install writes nothing, and without ours the bytes are as before."""
+    """A second install writes nothing, and uninstall restores every byte."""
     claude_settings.write_bytes(before.encode())
     install.install()
     value, written = json.loads(claude_settings.read_bytes()), claude_settings.stat()
@@ -112,7 +112,7 @@ def test_uninstall_undoes_install(claude: Path, claude_settings: Path, before: s
 
 
 def test_uninstall_without_notes_takes_what_would_be_empty(claude_settings: Path) -> None:
-    """When the data directory is gone nobody knows whose an empty list was: it goes, which means the same."""
+    """Without a data directory, uninstall cannot tell who made an empty list and removes it."""
     claude_settings.write_text('{"hooks": {"Stop": []}, "model": "opus"}')
     install.install()
     shutil.rmtree(config.home())
@@ -123,7 +123,7 @@ def test_uninstall_without_notes_takes_what_would_be_empty(claude_settings: Path
 
 
 def test_uninstall_changes_nothing_when_nothing_is_installed(claude: Path, claude_settings: Path) -> None:
-    """Hooks of the user's own, though they name our folder, are not ours; and no file appears."""
+    """Without our hooks uninstall changes nothing, even if the user's hooks name our folder."""
     without_file = install.registered_events(), install.uninstall(), files(claude)
     claude_settings.write_text(NAMES_OUR_FOLDER)
 
@@ -135,7 +135,7 @@ def test_uninstall_changes_nothing_when_nothing_is_installed(claude: Path, claud
 
 
 def test_install_keeps_a_registration_that_the_user_moved(claude_settings: Path) -> None:
-    """Ours in other places and in another layout is still ours: it is not put back."""
+    """Our hooks stay where the user moved them, in the user's layout."""
     moved = {event: [OURS[event], USERS] for event in reversed(OURS)}
     text = json.dumps({"hooks": moved, "model": "opus"}, indent=1, separators=(" ,", " : "))
     claude_settings.write_text(text)
@@ -158,7 +158,7 @@ def test_install_keeps_a_registration_that_the_user_moved(claude_settings: Path)
     ids=["interpreter", "quoted interpreter", "home", "folder", "timeout", "file"],
 )
 def test_install_replaces_an_older_registration(claude_settings: Path, current: str, older: str) -> None:
-    """What another version or another environment registered goes, instead of running beside ours."""
+    """Hooks that another version or environment registered are replaced, not doubled."""
     claude_settings.write_text(json.dumps({"hooks": {"Stop": [USERS], "Setup": [USERS]}}, indent=2))
     install.install()
     expected = claude_settings.read_text()
@@ -172,7 +172,7 @@ def test_install_replaces_an_older_registration(claude_settings: Path, current: 
 
 
 def test_install_leaves_one_registration_of_two(claude_settings: Path) -> None:
-    """A registration that stands twice in an event is there once afterwards."""
+    """A doubled registration becomes a single one."""
     twice = {event: [ours, ours] for event, ours in OURS.items()}
     claude_settings.write_text(json.dumps({"hooks": twice}, indent=2))
 
@@ -182,7 +182,7 @@ def test_install_leaves_one_registration_of_two(claude_settings: Path) -> None:
 
 
 def test_uninstall_takes_only_ours_out_of_a_shared_group(claude_settings: Path) -> None:
-    """A command that the user wrote into our group stays there, with the bytes around it."""
+    """Uninstall leaves a user's command in our group, with the bytes around it."""
     text = '{\n  "hooks": {\n    "Stop": [{"hooks": [%s{"type": "command", "command": "mine"}%s]}]\n  }\n}\n'
     ours = json.dumps(OURS["Stop"]["hooks"][0])
     claude_settings.write_text(text % (f"{ours}, ", f", {ours}"))
@@ -194,7 +194,7 @@ def test_uninstall_takes_only_ours_out_of_a_shared_group(claude_settings: Path) 
 
 
 def test_install_gives_a_shared_group_back_to_the_user(claude_settings: Path) -> None:
-    """Ours moves out of a group that holds a user's command, once."""
+    """Our hook moves out of a group that has a user's command, once."""
     mine = {"type": "command", "command": "mine"}
     group = {"hooks": [*OURS["Stop"]["hooks"], mine]}
     claude_settings.write_text(json.dumps({"hooks": {"Stop": [group]}}, indent=2))
@@ -224,7 +224,7 @@ def test_install_gives_a_shared_group_back_to_the_user(claude_settings: Path) ->
 def test_settings_that_cannot_be_edited_are_left_alone(
     claude: Path, claude_settings: Path, act: Any, before: bytes
 ) -> None:
-    """What is no JSON, or not what Claude Code takes, is an error of one line that names the file."""
+    """Settings that are no JSON, or invalid for Claude Code, give a one-line error and stay untouched."""
     claude_settings.write_bytes(before)
 
     with pytest.raises(ClaudeMemError, match="it was left untouched") as raised:
@@ -236,7 +236,7 @@ def test_settings_that_cannot_be_edited_are_left_alone(
 
 
 def test_settings_that_are_a_folder_are_an_error(claude_settings: Path) -> None:
-    """What cannot be read is named, with what the system said."""
+    """Settings that cannot be read give an error with the path and the system's message."""
     claude_settings.mkdir()
 
     with pytest.raises(ClaudeMemError, match=rf"^{claude_settings} cannot be read \(.*Is a directory"):
@@ -245,7 +245,7 @@ def test_settings_that_are_a_folder_are_an_error(claude_settings: Path) -> None:
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_link_to_the_settings_stays_a_link(tmp_path: Path, claude_settings: Path, *, exists: bool) -> None:
-    """Settings kept elsewhere are changed there, and made there where the link points to nothing."""
+    """A link to the settings stays a link, and its target is changed, or created if missing."""
     kept = tmp_path / "dotfiles" / "claude.json"
     kept.parent.mkdir()
     if exists:
@@ -260,7 +260,7 @@ def test_a_link_to_the_settings_stays_a_link(tmp_path: Path, claude_settings: Pa
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o664])
 def test_the_settings_keep_their_mode(claude_settings: Path, mode: int) -> None:
-    """Who may read the settings stays as the user has it."""
+    """The settings keep their file mode."""
     claude_settings.write_text("{}")
     claude_settings.chmod(mode)
 
@@ -273,7 +273,7 @@ def test_the_settings_keep_their_mode(claude_settings: Path, mode: int) -> None:
 def test_a_failed_write_leaves_the_file_and_no_other(
     claude: Path, claude_settings: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """When the new file cannot take the old one's place, the old one stands and the new one is gone."""
+    """If the new file cannot replace the old one, the old one stays and the new one is deleted."""
     claude_settings.write_text("{}")
     replace = os.replace
 

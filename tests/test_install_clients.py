@@ -1,4 +1,4 @@
-"""Installing for other clients: only the hooks go in, only they come out, and nobody is asked in vain."""
+"""Test installing for other clients: hooks go in and come out again, and users are asked only if needed."""
 
 import json
 import os
@@ -27,7 +27,7 @@ NAMES = list(other_clients.CLIENTS)
 
 @pytest.fixture(autouse=True)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder for the clients' own, none of which is there yet; no client is on the PATH."""
+    """Return a folder for the clients' folders, none of which exists; no client is on the PATH."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
@@ -38,14 +38,14 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def here(name: str) -> other_clients.Client:
-    """Return a client that has run."""
+    """Return a client after it has run once."""
     client = other_clients.CLIENTS[name]
     os.makedirs(client.folder)
     return client
 
 
 def commands_of(path: str) -> dict[str, list[str]]:
-    """Return the commands that a settings file has, by event."""
+    """Return the commands in a settings file, by event."""
     table: dict[str, list[dict[str, Any]]] = json.loads(Path(path).read_text("utf-8"))["hooks"]
     return {
         name: [run["command"] for group in groups for run in group["hooks"]] for name, groups in table.items()
@@ -53,14 +53,14 @@ def commands_of(path: str) -> dict[str, list[str]]:
 
 
 def test_every_client_can_be_named() -> None:
-    """`--for` takes Claude Code and each client of the table, and each has a name for people."""
+    """`--for` accepts Claude Code and every client of the table, and each has a display name."""
     assert list(commands.ClientName) == [clients.CLAUDE_CODE, *NAMES]
     assert {clients.CLAUDE_CODE, *NAMES} <= set(clients.NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_install_registers_every_event_with_the_clients_name(name: str) -> None:
-    """Each command ends with the name, which tells the hook whose payload it reads."""
+    """Every event is registered, with a command that ends in the client's name for the hook to know."""
     client = here(name)
 
     done = other_clients.install(client)
@@ -74,7 +74,7 @@ def test_install_registers_every_event_with_the_clients_name(name: str) -> None:
     assert other_clients.registered(client) == commands
 
 
-# Settings as tuples of members: a table of hooks, empty in any part of it, among other things.
+# Settings as tuples of members: a table of hooks, any part of it possibly empty, and other keys.
 GROUPS = st.just((("hooks", [(("type", "command"), ("command", "notify-send x"))]),)) | st.just(())
 TABLES = st.lists(
     st.tuples(
@@ -96,13 +96,13 @@ SETTINGS = st.lists(
 def test_uninstall_leaves_every_byte_of_any_settings(
     name: str, text: str | None, data: st.DataObject
 ) -> None:
-    """Whatever the layout and whichever parts are empty, also after updates and with a guard."""
+    """Uninstall restores every byte of any settings, also after updates and with a guard."""
     path = os.path.join(install.claude_dir(), "settings.json")
     if name != clients.CLAUDE_CODE:
         os.makedirs(other_clients.CLIENTS[name].folder, exist_ok=True)
         path = other_clients.CLIENTS[name].path
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    for each in (path, os.path.join(config.home(), "first-state.json")):  # of an example that was given up
+    for each in (path, os.path.join(config.home(), "first-state.json")):  # left by an earlier example
         Path(each).unlink(missing_ok=True)
     if text is not None:
         Path(path).write_bytes(text.encode())
@@ -122,7 +122,7 @@ def test_uninstall_leaves_every_byte_of_any_settings(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_install_replaces_what_another_version_registered(name: str) -> None:
-    """Commands without the name, as a migration from Claude Code's settings leaves them, give way."""
+    """Commands without the client's name, as a migration from Claude Code leaves them, are replaced."""
     client = here(name)
     event, entry = next(iter(client.events.items()))
     old = {"type": "command", "command": hook_table.command(entry["hook"])}
@@ -136,7 +136,7 @@ def test_install_replaces_what_another_version_registered(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_install_says_what_is_wrong(name: str) -> None:
-    """A client that never ran, and settings that are no JSON, are one line each; nothing is touched."""
+    """A client that never ran, and settings that are no JSON, are one line each and stay untouched."""
     client = other_clients.CLIENTS[name]
     with pytest.raises(ClaudeMemError, match="start it once"):
         other_clients.install(client)
@@ -151,7 +151,7 @@ def test_install_says_what_is_wrong(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_registered_command_ends_well_without_its_script(name: str, tmp_path: Path) -> None:
-    """After an uninstalled package it exits with 0: 2 would stop the user's work."""
+    """A registered command exits 0 without its script: exit code 2 would block the user's work."""
     client = here(name)
     other_clients.install(client)
 
@@ -162,7 +162,7 @@ def test_a_registered_command_ends_well_without_its_script(name: str, tmp_path: 
 
 
 def test_with_claude_code_alone_nobody_is_asked(home: Path) -> None:
-    """Without another client the command says what it has always said."""
+    """With Claude Code alone install-hooks asks about no other client."""
     done = CliRunner().invoke(app, ["install-hooks", "--client", "2.1.50"])
 
     assert done.exit_code == 0
@@ -172,7 +172,7 @@ def test_with_claude_code_alone_nobody_is_asked(home: Path) -> None:
 
 
 def test_another_client_is_asked_for(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a terminal by a question, elsewhere by the command that does it; `--all` asks nothing."""
+    """Another client is offered by a question in a terminal, else by its command, and taken by --all."""
     client = here(NAMES[0])
 
     told = CliRunner().invoke(app, ["install-hooks"])
@@ -189,7 +189,7 @@ def test_another_client_is_asked_for(home: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_for_names_a_client_and_all_names_every_one(home: Path, folders: Path) -> None:
-    """`--for` leaves Claude Code alone; `--all` takes those that have run; uninstall leaves nothing."""
+    """`--for` installs for that client only, `--all` for all that have run; uninstall removes all."""
     client = here(NAMES[-1])
 
     only = CliRunner().invoke(app, ["install-hooks", "--for", client.name, "--json"])
@@ -205,7 +205,7 @@ def test_for_names_a_client_and_all_names_every_one(home: Path, folders: Path) -
 
 
 def test_status_counts_the_hooks_of_another_client(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With hooks in another client alone, the missing ones of Claude Code are no problem."""
+    """With hooks in another client only, Claude Code's missing hooks are no problem."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(home))
     client = here(NAMES[0])
     other_clients.install(client)
@@ -218,7 +218,7 @@ def test_status_counts_the_hooks_of_another_client(home: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_doctor_looks_at_every_client(name: str) -> None:
-    """Without hooks a client is no fault; a lost event, a script that is gone and a lost name are."""
+    """The doctor accepts a client without hooks, and reports a missing event, script or client name."""
     client = here(name)
     without = other_clients.look(client)
     other_clients.install(client)
@@ -239,7 +239,7 @@ def test_the_doctor_looks_at_every_client(name: str) -> None:
 
 
 def test_the_doctor_knows_what_codex_was_told_to_trust(folders: Path) -> None:
-    """Codex notes it by file and event; until then its hooks do not run, and the doctor says what to do."""
+    """The doctor names Codex hooks that the user has not trusted yet, which Codex does not run."""
     client = here("codex")
     other_clients.install(client)
     told = {name: re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower() for name in client.events}

@@ -1,4 +1,4 @@
-"""Test that install registers the events that the client knows, a command for a shell, and the skill."""
+"""Test which events install registers, the command it writes for a shell, and the skill."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ def put_client(folder: Path, script: str) -> None:
 def test_install_takes_out_an_event_that_the_client_does_not_know(
     tmp_path: Path, claude_settings: Path
 ) -> None:
-    """Going back to an older client takes the newer event out; a version that is given counts alone."""
+    """For an older client the newer events are removed; a given version overrides the client's own."""
     put_client(tmp_path, "echo '2.1.50 (Claude Code)'")
     install.install()
 
@@ -53,13 +53,13 @@ def test_install_takes_out_an_event_that_the_client_does_not_know(
 def test_hook_events_are_those_that_the_client_knows(
     versions: tuple[str | None, ...], expected: tuple[str, ...]
 ) -> None:
-    """A client drops its settings for one event beyond its own; an unknown client counts as the oldest."""
+    """Hooks are limited to the client's events, because one unknown event makes it drop all settings."""
     assert {tuple(install.hook_events(version)) for version in versions} == {expected}
 
 
 @pytest.mark.parametrize("version", ["latest", "v", "-"])
 def test_install_refuses_what_is_no_version(claude: Path, version: str) -> None:
-    """A version without a number in it says nothing about events: nothing is installed."""
+    """A version without a number is refused, and nothing is installed."""
     with pytest.raises(ClaudeMemError, match=f"^'{version}' is not a version of Claude Code"):
         install.install(client_version=version)
 
@@ -80,7 +80,7 @@ def test_install_refuses_what_is_no_version(claude: Path, version: str) -> None:
 def test_install_asks_the_client_for_its_version(
     tmp_path: Path, claude_settings: Path, script: str, expected: tuple[str, ...]
 ) -> None:
-    """The client on the PATH decides; one that gives no version counts as the oldest supported."""
+    """The client on the PATH gives the version; one that gives none counts as the oldest supported."""
     put_client(tmp_path, script)
 
     done = install.install()
@@ -92,7 +92,7 @@ def test_install_asks_the_client_for_its_version(
 def test_the_command_reaches_the_interpreter_through_a_shell(
     tmp_path: Path, claude_settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spaces, quotes and dollar signs in the paths arrive as they are, and the command is known as ours."""
+    """Spaces, quotes and dollar signs in paths survive the shell, and the command is recognized as ours."""
     odd = tmp_path / 'it\'s $HOME; a "b"'
     hooks = odd / "claude_mem_lite" / "hooks"
     shutil.copytree(install.HOOKS, hooks)
@@ -126,7 +126,7 @@ def test_the_command_reaches_the_interpreter_through_a_shell(
 def test_the_command_keeps_the_data_directory_of_the_install(
     tmp_path: Path, claude: Path, monkeypatch: pytest.MonkeyPatch, home: str | None, prefix: str
 ) -> None:
-    """The client may not have the variable, so that what it was while installing stands in the command."""
+    """The command contains the data directory of the install, since the client may lack the variable."""
     monkeypatch.chdir(tmp_path)
     if home is not None:
         monkeypatch.setenv("CLAUDE_MEM_HOME", home)
@@ -140,7 +140,7 @@ def test_the_command_keeps_the_data_directory_of_the_install(
 
 
 def test_the_claude_folder_is_in_the_home_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without CLAUDE_CONFIG_DIR, or with an empty one, it is ~/.claude."""
+    """Without CLAUDE_CONFIG_DIR, or with an empty one, the folder is ~/.claude."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", "")
 
@@ -148,7 +148,7 @@ def test_the_claude_folder_is_in_the_home_by_default(tmp_path: Path, monkeypatch
 
 
 def test_install_updates_a_skill_of_ours(skill: Path) -> None:
-    """An older text of our own skill gives way to the present one."""
+    """Install replaces an older text of our skill."""
     present = Path(install.SKILL).read_text("utf-8")
     install.install()
     skill.write_text(present.replace("/api/", "/old/"))
@@ -169,7 +169,7 @@ OTHER_SKILLS = {
 
 @pytest.mark.parametrize("other", OTHER_SKILLS.values(), ids=OTHER_SKILLS)
 def test_another_skill_is_left(claude: Path, skill: Path, other: str) -> None:
-    """One of the same name that is not ours stays: nothing is installed beside it, and our hooks come out."""
+    """Another skill of the same name stays: install refuses, and uninstall removes only our hooks."""
     theirs = {"skills/mem-search/SKILL.md": other.encode()}
     skill.parent.mkdir(parents=True)
     skill.write_text(other)
@@ -186,7 +186,7 @@ def test_another_skill_is_left(claude: Path, skill: Path, other: str) -> None:
 
 
 def test_uninstall_does_nothing_by_halves(claude: Path, skill: Path) -> None:
-    """A skill file that cannot be read is an error before the settings are touched."""
+    """If the skill cannot be read uninstall fails before it touches the settings."""
     install.install()
     skill.write_bytes(b"\xff")
     before = files(claude)
@@ -198,7 +198,7 @@ def test_uninstall_does_nothing_by_halves(claude: Path, skill: Path) -> None:
 
 
 def test_uninstall_takes_the_skill_and_leaves_the_users_file(skill: Path) -> None:
-    """The skill goes with its folder, unless something of the user's lies there."""
+    """Uninstall removes the skill's folder, unless it has a file of the user."""
     install.install()
     (skill.parent / "notes.md").write_text("mine")
     install.uninstall()
@@ -213,7 +213,7 @@ def test_uninstall_takes_the_skill_and_leaves_the_users_file(skill: Path) -> Non
 
 
 def test_the_hook_table_names_known_events_and_existing_files() -> None:
-    """A client would drop all settings for one unknown event, and call a missing file in every session."""
+    """The hook table names only events that the client knows and scripts that exist."""
     oldest, table = install.hook_events(), install.hook_events("2.1.80")
 
     assert set(oldest) - KNOWN_TO_2_1_50 == set()

@@ -1,4 +1,4 @@
-"""Several installations over one data directory: whose code the services run, by real processes of each."""
+"""Test several installations with one data directory: real processes of each, and whose code serves."""
 
 import json
 import os
@@ -29,7 +29,7 @@ START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "start
 
 
 class Installation:
-    """A copy of the package in an environment of its own; `edit` makes another commit of it."""
+    """A copy of the package in its own environment; `edit` makes it another commit."""
 
     def __init__(self, folder: Path) -> None:
         self.package = folder / "src" / "claude_mem_lite"
@@ -41,13 +41,13 @@ class Installation:
         (found / "here.pth").write_text("\n".join([str(self.package.parent), *libraries]))
 
     def edit(self, name: str, before: str, after: str) -> None:
-        """Exchange some words in one of its files."""
+        """Replace text in one of its files."""
         text = (self.package / name).read_text()
         assert before in text
         (self.package / name).write_text(text.replace(before, after, 1))
 
     def mark(self, word: str) -> None:
-        """Have its web process say a word of its own."""
+        """Make its web process report this word as its status."""
         self.edit("web/app.py", '"status": "ok"', f'"status": "{word}"')
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,25 +56,25 @@ class Installation:
         return finished(*command, timeout=120, env={**os.environ, **environment})
 
     def run_hook(self) -> None:
-        """Run its hook of a session's start."""
+        """Run its session start hook."""
         hook = [self.python, "-I", "-S", str(self.package / "hooks" / "session_start.py")]
         subprocess.run(hook, input=json.dumps(START).encode(), capture_output=True, check=True, timeout=60)
 
     def start_session(self) -> None:
-        """Run its hook of a session's start, and what that hook would run at most."""
+        """Run its session start hook and the `up` that this hook may run."""
         self.run_hook()
         self.run("up", "--quiet", **{keys.STARTED_BY: "hook"})
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Installation:
-    """Return an installation with the code of this one."""
+    """Return an installation with the same code as this one."""
     return Installation(tmp_path / "other")
 
 
 @pytest.fixture
 def running(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[int]]:
-    """Have this installation's services run, started by its user; return their processes."""
+    """Start this installation's services as its user, and return their process ids."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     started = claude_mem("up")
     assert (started.returncode, started.stdout) == (0, STARTED)
@@ -83,19 +83,19 @@ def running(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def pids() -> set[int]:
-    """Return the processes of both services."""
+    """Return the process ids of both services."""
     return {program.pid for program in process_states.programs() if program.pid}
 
 
 def health() -> dict[str, Any]:
-    """Return what the web process says of itself."""
+    """Return the web process's answer about its health."""
     with suppress(client.UnreachableError):
         return client.get("/api/health", {}, timeout_s=10) or {}
     return {}
 
 
 def test_up_after_an_upgrade_replaces_what_is_old(running: set[int], other: Installation) -> None:
-    """Two commits, one version: the newer one's `up` migrates, its code serves, and no old one comes back."""
+    """After an upgrade `up` migrates and replaces the services, and older code cannot take over again."""
     other.mark("newer")
     other.edit("storage/migrations.py", "MIGRATIONS: tuple[str, ...] = (\n", "_BEFORE = (\n")
     with (other.package / "storage" / "migrations.py").open("a") as file:
@@ -120,12 +120,12 @@ def test_up_after_an_upgrade_replaces_what_is_old(running: set[int], other: Inst
 
 
 def up_as_hook() -> int:
-    """Run `up` as this installation's hook does; return its status."""
+    """Run `up` as this installation's hook does and return its status."""
     return claude_mem("up", "--quiet", **{keys.STARTED_BY: "hook"}).returncode
 
 
 def test_equal_code_in_two_environments_is_left_alone(running: set[int], other: Installation) -> None:
-    """Neither `up` nor a session's start nor the doctor of a second one sees anything to replace."""
+    """A second environment with equal code replaces nothing, by `up`, session start or doctor."""
     done = other.run("up")
     other.start_session()
 
@@ -135,7 +135,7 @@ def test_equal_code_in_two_environments_is_left_alone(running: set[int], other: 
 
 
 def test_what_the_user_did_last_wins_over_hooks(running: set[int], other: Installation, home: Path) -> None:
-    """Of two commits the one that was brought up or installed last is served, whoever's sessions start."""
+    """The installation that the user last ran `up` or install-hooks with serves, whoever's sessions start."""
     (home / "config.toml").unlink()
     other.mark("other")
 
@@ -154,7 +154,7 @@ def test_what_the_user_did_last_wins_over_hooks(running: set[int], other: Instal
 
 
 def test_a_sessions_start_replaces_services_of_older_code(home: Path, other: Installation) -> None:
-    """The package changes on the disk: the next session has the services run it, and keep their key."""
+    """When the package on disk changes, the next session restarts the services, which keep their key."""
     (home / "config.toml").unlink()
     key = {"ANTHROPIC_API_KEY": "sk-ant-test", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     other.run("up", "--with-key", **key)
@@ -172,7 +172,7 @@ def test_a_sessions_start_replaces_services_of_older_code(home: Path, other: Ins
 
 
 def test_services_that_tell_no_code_are_old(running: set[int], home: Path) -> None:
-    """Those of a version before all this wrote their process alone: doctor, status and up see them."""
+    """Services of a version that records no code count as old for doctor, status and `up`."""
     for lock in (home / "consumer.lock", home / "web.lock"):
         lock.write_text(lock.read_text().split()[0])
 
@@ -187,7 +187,7 @@ def test_services_that_tell_no_code_are_old(running: set[int], home: Path) -> No
 
 
 def test_services_stop_when_a_newer_version_has_changed_the_schema(running: set[int]) -> None:
-    """They know nothing of the new tables, and what is on the disk is no newer: they stop, and stay down."""
+    """Services stop and stay down when a newer version has migrated the schema and no newer code is here."""
     models.open_databases()
     models.memory_database.execute_sql("PRAGMA user_version = 99")
     models.close_databases()
@@ -215,7 +215,7 @@ def test_services_stop_when_a_newer_version_has_changed_the_schema(running: set[
 def test_a_sessions_start_brings_up_what_is_old_or_in_error(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
 ) -> None:
-    """Other code, none at all, or an error in the answer of the web process: the hook runs `up`."""
+    """The start hook runs `up` if the web process answers with an error, other code or none."""
     called = tmp_path / "called"
     (tmp_path / "claude-mem").write_text(f'#!/bin/sh\necho "$@ $CLAUDE_MEM_STARTED_BY" > {called}\n')
     (tmp_path / "claude-mem").chmod(0o755)
@@ -235,7 +235,7 @@ def test_a_sessions_start_brings_up_what_is_old_or_in_error(
     if said:
         assert wait_until(lambda: called.exists() and called.read_text()) == said
     else:
-        time.sleep(0.5)  # as long as a shell may take to begin
+        time.sleep(0.5)  # a shell may take this long to start
         assert not called.exists()
 
 

@@ -1,4 +1,4 @@
-"""Sources are read in a process of their own, whose end is not the end of the consumer."""
+"""Test that sources are parsed in another process, so that a crash does not end the consumer."""
 
 import ast
 import json
@@ -21,13 +21,13 @@ from claude_mem_lite.storage import models, queries
 
 pytestmark = pytest.mark.process
 
-# The parser of TypeScript recurses once for each of these, and has no stack left for 100,000.
+# TypeScript's parser recurses once for each of these, and its stack ends before 100,000.
 CRASHING = "\n".join(["{a:" * 40] * 8_000)
 
 
 @pytest.mark.usefixtures("isolated")
 def test_what_is_isolated_runs_in_one_other_process() -> None:
-    """Values and errors come back from a worker that is kept."""
+    """Values and errors come back from one worker process that is reused."""
     first, second = isolation.run(os.getpid), isolation.run(os.getpid)
 
     assert first == second != os.getpid()
@@ -38,7 +38,7 @@ def test_what_is_isolated_runs_in_one_other_process() -> None:
 
 @pytest.mark.usefixtures("isolated")
 def test_a_crash_costs_one_source() -> None:
-    """Where the worker dies over a source, that source cannot be parsed; the next one is."""
+    """If the worker dies over a source, that source is unparsable, and the next one is parsed."""
     with pytest.raises(SyntaxError, match=f"its parser ended with -{signal.SIGSEGV:d}"):
         isolation.run(signal.raise_signal, signal.SIGSEGV)
     with pytest.raises(SyntaxError, match="its parser ended with -"):
@@ -49,7 +49,7 @@ def test_a_crash_costs_one_source() -> None:
 
 @pytest.mark.usefixtures("isolated")
 def test_a_source_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six seconds of work end the worker, and so does a silence."""
+    """A worker is ended after six seconds of work, or when it stays silent for too long."""
     started = time.monotonic()
 
     with pytest.raises(SyntaxError, match=f"ended with -{signal.SIGXCPU:d}"):
@@ -63,7 +63,7 @@ def test_a_source_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("isolated")
 def test_what_is_large_is_kept_in_a_process_of_its_own() -> None:
-    """It is another than the one that reads sources; after a crash there is a new one."""
+    """Large work has its own process, apart from the parser's, with a new one after a crash."""
     runs = (isolation.run_large, isolation.run_large, isolation.run)
     first, second, reader = (run(os.getpid) for run in runs)
     with pytest.raises(isolation.EndedError, match=f"ended with -{signal.SIGKILL:d}"):
@@ -76,7 +76,7 @@ def test_what_is_large_is_kept_in_a_process_of_its_own() -> None:
 
 
 def test_large_work_takes_its_memory_along_when_idle() -> None:
-    """Where nothing comes for a while the worker ends by itself."""
+    """The process for large work ends when idle, which frees its memory."""
     script = (
         "from claude_mem_lite.codemap import isolation; isolation._IDLE_S = 0.1; isolation.serve_large(0)"
     )
@@ -90,7 +90,7 @@ def test_large_work_takes_its_memory_along_when_idle() -> None:
 def test_the_consumer_outlives_a_source_that_crashes_its_parser(
     tmp_path: Path, consumer: Callable[[], subprocess.Popen[bytes]]
 ) -> None:
-    """Such an edit is an observation as any other, done at the first attempt, and the next one is mapped."""
+    """An edit that crashes its parser is observed at the first attempt, and the next edit is mapped."""
     for name, content in (("a.ts", CRASHING), ("b.ts", "export function f() {\n  return 1;\n}\n")):
         path = tmp_path / name
         path.write_text(content)

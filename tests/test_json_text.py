@@ -1,4 +1,4 @@
-"""Edits of JSON texts change one place and no other byte, whatever the layout."""
+"""Test that edits of JSON text change one place and no other byte, in any layout."""
 
 import json
 import re
@@ -16,9 +16,9 @@ from claude_mem_lite.services import json_text
 CASES = cases.load("json_text")
 
 
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # on a loaded machine
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # for a loaded machine
 
-# Values to add, as the dicts and lists that the module takes.
+# Values to add, as dicts and lists.
 ADDED = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
@@ -27,7 +27,7 @@ ADDED = st.recursive(
 
 
 def parse(text: str, start: int = 0) -> tuple[Any, int]:
-    """Return the value that begins at `start`, objects as tuples of their members, and its end."""
+    """Return the value at `start` and its end; objects are tuples of their members."""
     return json.JSONDecoder(object_pairs_hook=tuple).raw_decode(text, start)
 
 
@@ -37,13 +37,13 @@ def members(value: object) -> Any:
 
 
 def starts(text: str) -> list[int]:
-    """Return where the objects and arrays of a text begin, in the order of the text."""
+    """Return the start of each object and array in a text, in order."""
     tokens = re.finditer(r'"(?:\\.|[^"\\])*"|[\[{]', text)
     return [token.start() for token in tokens if token[0] in "[{"]
 
 
 def containers(value: Any) -> Iterator[Any]:
-    """Yield the lists and dicts in a value, in the order of its text."""
+    """Yield the lists and dicts in a value, in text order."""
     if isinstance(value, (list, dict)):
         yield value
         for child in value.values() if isinstance(value, dict) else value:
@@ -52,13 +52,13 @@ def containers(value: Any) -> Iterator[Any]:
 
 @st.composite
 def places(draw: st.DrawFn) -> tuple[str, int]:
-    """Draw a document and where one of its objects and arrays begins."""
+    """Draw a document and the start of one of its objects or arrays."""
     text = draw(texts(DOCUMENTS))
     return text, draw(st.sampled_from(starts(text)))
 
 
 def appended(place: tuple[str, int], key: str, value: object) -> tuple[str, Any]:
-    """Return the text after the append, and the item that was added, as `parse` shows it."""
+    """Return the text after appending, and the added item as `parse` returns it."""
     text, start = place
     if text[start] == "{":
         return json_text.append(text, start, value, key=key), (key, members(value))
@@ -70,7 +70,7 @@ def appended(place: tuple[str, int], key: str, value: object) -> tuple[str, Any]
 def test_append_adds_one_item_at_the_end_and_changes_no_other_byte(
     place: tuple[str, int], key: str, value: object
 ) -> None:
-    """The container holds what it held and the new item last; what stood in the text stands there still."""
+    """Appending adds one item at a container's end and changes no other byte."""
     text, start = place
     before, end = parse(text, start)
     kept = json_text.items(text, start)[-1].end if before else start + 1
@@ -88,7 +88,7 @@ def test_append_adds_one_item_at_the_end_and_changes_no_other_byte(
 @unhurried
 @given(places(), KEYS, ADDED)
 def test_remove_undoes_append(place: tuple[str, int], key: str, value: object) -> None:
-    """Taking the new item out gives back the text, but for white space inside an empty container."""
+    """Removing an appended item restores the text, except white space in an empty container."""
     text, start = place
     end = parse(text, start)[1]
     after, _ = appended(place, key, value)
@@ -102,7 +102,7 @@ def test_remove_undoes_append(place: tuple[str, int], key: str, value: object) -
 @unhurried
 @given(places(), st.data())
 def test_remove_takes_out_one_item_and_changes_no_other(place: tuple[str, int], data: st.DataObject) -> None:
-    """The other items keep their order and their bytes, and so does all that stands around the container."""
+    """Removing an item leaves the order and bytes of all others, and the text around the container."""
     text, start = place
     before, end = parse(text, start)
     items = json_text.items(text, start)
@@ -124,7 +124,7 @@ def test_remove_takes_out_one_item_and_changes_no_other(place: tuple[str, int], 
 def test_append_writes_in_the_layout_of_the_text(
     drawn: Any, indent: int | str | None, newline: str, value: object, data: st.DataObject
 ) -> None:
-    """A text as a program dumps it, and an item added, is what the program would dump with that item."""
+    """Appending to a text that a program dumped gives what the program would dump with the item."""
     document = json.loads("".join(tokens(drawn)))
     assume(document)
 
@@ -147,7 +147,7 @@ def test_append_writes_in_the_layout_of_the_text(
 
 @pytest.mark.parametrize(("text", "expected"), CASES["appended"], ids=repr)
 def test_append_to_an_object(text: str, expected: str) -> None:
-    """A new member takes the line break and the indentation of the last one, and none where that has none."""
+    """A new member copies the last one's line break and indentation."""
     assert json_text.append(text, 0, [1], key="k") == expected
 
 
@@ -156,6 +156,6 @@ def test_append_to_an_object(text: str, expected: str) -> None:
     ["", "1", '"a"', "null", "{", "[1", '{"a" 1}', '{"a": 1 "b": 2}', "{1: 2}", "[1,]", "[,1]", "// {}\n{}"],
 )
 def test_items_refuse_what_is_no_container(text: str) -> None:
-    """Where no valid object or array stands, there is an error instead of a guess."""
+    """Text that is no valid object or array raises ValueError."""
     with pytest.raises(ValueError, match=r"line 1 column|begins at character 0"):
         json_text.items(text, 0)

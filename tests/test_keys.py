@@ -1,4 +1,4 @@
-"""Test the choice of the API key, and which variables reach the services and the API."""
+"""Test which API key is used, and which variables reach the services and the API."""
 
 import json
 import os
@@ -23,7 +23,7 @@ SET_URL = "claude-mem config set claude.base_url URL"
 def test_a_variable_is_used_with_the_value_that_was_agreed_to(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another value is not used until the user agrees to it; what is noted is no key, and theirs alone."""
+    """A key is used only with the value that the user agreed to, of which a hash is stored privately."""
     monkeypatch.setenv(VARIABLE, KEY)
     unasked = keys.of_variable(VARIABLE)
     agreed, again = keys.agree(VARIABLE), keys.agree(VARIABLE)
@@ -40,7 +40,7 @@ def test_a_variable_is_used_with_the_value_that_was_agreed_to(
 
 
 def test_a_variable_without_consent_is_no_credential(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even one that is agreed to, unless the settings name it."""
+    """A key in the environment is no credential unless the settings name its variable."""
     monkeypatch.setenv(VARIABLE, KEY)
     keys.agree(VARIABLE)
     without = settings.load().credential
@@ -61,7 +61,7 @@ def test_a_variable_without_consent_is_no_credential(home: Path, monkeypatch: py
     ],
 )
 def test_where_content_goes_and_who_pays_is_not_set_from_a_session(home: Path, name: str, value: str) -> None:
-    """Claude Code's own processes are refused in one line, and nothing is written."""
+    """A Claude Code session cannot set the address, proxy or key; it is refused in one line."""
     before = (home / "config.toml").read_text()
 
     refused = command("config", "set", name, value, CLAUDECODE="1")
@@ -89,7 +89,7 @@ def test_where_content_goes_and_who_pays_is_not_set_from_a_session(home: Path, n
 def test_consent_says_what_is_left_to_do_and_can_be_taken_back(
     home: Path, given: dict[str, str], says: str
 ) -> None:
-    """One line each; after "none" not even the hash is left."""
+    """Giving consent prints what to do next in one line, and taking it back deletes the key's hash."""
     agreed = command("config", "set", "claude.api_key_from", VARIABLE, **given)
     is_noted = (home / "key.sha256").exists()
     taken_back = command("config", "set", "claude.api_key_from", "none", **given)
@@ -112,7 +112,7 @@ def test_consent_says_what_is_left_to_do_and_can_be_taken_back(
     ],
 )
 def test_one_line_says_which_key_is_used(source: str, variable: str, says: str) -> None:
-    """And how to change it, whichever it is."""
+    """One line says which key is used and how to change that."""
     line = keys.about(source, variable)
 
     assert line.startswith(says)
@@ -120,7 +120,7 @@ def test_one_line_says_which_key_is_used(source: str, variable: str, says: str) 
 
 
 def test_the_services_get_a_short_list(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an environment with everything in it they get what the list names, and a system's PATH."""
+    """Services get only the listed variables of the environment, and a system PATH."""
     for name in list(os.environ):
         if name != "CLAUDE_MEM_HOME":
             monkeypatch.delenv(name)
@@ -139,7 +139,7 @@ def test_the_services_get_a_short_list(home: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_command_asks_the_users_api_whatever_the_session_says(fake: FakeMessages) -> None:
-    """A project's address, proxy and headers change nothing; its key is not used."""
+    """A session's address, proxy, headers and key do not change where or as whom a command asks."""
     capture()
     elsewhere = "http://127.0.0.1:9"
     bearer = "authorization: Bearer sk-ant-of-a-project"
@@ -157,7 +157,7 @@ def test_a_command_asks_the_users_api_whatever_the_session_says(fake: FakeMessag
 
 
 def test_a_proxy_is_the_one_of_the_settings(fake: FakeMessages, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the user has set is asked in place of the API itself."""
+    """Requests go through the proxy of the settings."""
     capture()
     monkeypatch.setitem(circuit_breaker._FIRST_PAUSE_S, "outage", 0.01)
     command("config", "set", "claude.proxy", "http://127.0.0.1:9")
@@ -170,7 +170,7 @@ def test_a_proxy_is_the_one_of_the_settings(fake: FakeMessages, monkeypatch: pyt
 
 
 def test_install_hooks_says_which_key_is_used(home: Path, tmp_path: Path) -> None:
-    """One line, before anything runs."""
+    """`install-hooks` prints one line about the key before anything runs."""
     installed = command("install-hooks", "--client", "2.1.50", CLAUDE_CONFIG_DIR=str(tmp_path))
 
     assert f"Key       no key is used; {SET} {VARIABLE} has Claude write, with yours\n" in installed.stdout

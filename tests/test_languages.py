@@ -1,4 +1,4 @@
-"""Test the definitions found in each language against a list by hand; hashes, changes, hostile sources."""
+"""Test each language's definitions against lists made by hand, and hashes, changes and hostile sources."""
 
 import signal
 import subprocess
@@ -16,7 +16,7 @@ HASHES = cases.load("languages/hashes")["case"]
 
 
 def spoken(path: str) -> None:
-    """Skip a test of a language whose grammar is not installed."""
+    """Skip a test of a language without its grammar."""
     if languages.of(path) is None:
         pytest.skip("its grammar is in the extra [languages]")
 
@@ -25,7 +25,7 @@ def spoken(path: str) -> None:
     ("path", "case"), [(path, case) for path in DEFINITIONS for case in DEFINITIONS[path]]
 )
 def test_a_source_defines_what_it_says(path: str, case: dict[str, Any]) -> None:
-    """Functions, methods and types are found under the names that people call them by."""
+    """Functions, methods and types are found under the names that people use."""
     spoken(path)
 
     found = languages.extract(path, case["source"])
@@ -37,7 +37,7 @@ def test_a_source_defines_what_it_says(path: str, case: dict[str, Any]) -> None:
     "case", cases.load("languages/signatures")["case"], ids=lambda case: case["signature"]
 )
 def test_a_definition_is_told_with_signature_doc_and_decorators(case: dict[str, Any]) -> None:
-    """The signature is one line without comments, the doc the first line of the comment right above."""
+    """A signature is one line without comments; the doc is the first line of the comment above."""
     (found,) = languages.extract(case["path"], case["source"])
 
     assert (found.signature, found.docstring) == (case["signature"], case.get("doc"))
@@ -47,7 +47,7 @@ def test_a_definition_is_told_with_signature_doc_and_decorators(case: dict[str, 
 
 @pytest.mark.parametrize("case", HASHES, ids=lambda case: case["path"])
 def test_a_hash_does_not_see_comments_space_and_the_own_name(case: dict[str, Any]) -> None:
-    """What only a reader or a formatter can tell changes no hash; of a renamed function all is the same."""
+    """Comments, spacing and the function's own name do not change its hash."""
     path = case["path"]
     spoken(path)
 
@@ -63,7 +63,7 @@ def test_a_hash_does_not_see_comments_space_and_the_own_name(case: dict[str, Any
     [(case["path"], case["source"], change) for case in HASHES for change in case["changes"]],
 )
 def test_a_hash_sees_every_other_change(path: str, source: str, change: list[str]) -> None:
-    """Operators, operands, literals, types and the words of a statement count."""
+    """Operators, operands, literals, types and keywords change a hash."""
     spoken(path)
 
     changed = diff(source, source.replace(*change), path=path)
@@ -72,7 +72,7 @@ def test_a_hash_sees_every_other_change(path: str, source: str, change: list[str
 
 
 def test_a_type_is_not_changed_by_its_methods() -> None:
-    """A method's change is its own; a field's is the class's; one of several overloads is all's."""
+    """A method's change belongs to the method, a field's to its class, an overload's to all overloads."""
     source = "class A { n = 1; f() { return 1 } of(a: string): void; of(a: any) { x() } }"
 
     method, field, overload, decorator, moved = (
@@ -94,12 +94,12 @@ def test_a_type_is_not_changed_by_its_methods() -> None:
 
 
 def test_a_file_of_no_language_has_no_changes() -> None:
-    """Whatever it holds."""
+    """A file of no known language has no changes, whatever it holds."""
     assert diff("package a\nfunc Old() {}\n", "package a\n", path="a.unknown") == ()
 
 
 def test_what_an_error_hides_neither_came_nor_went() -> None:
-    """With a brace missing, the function behind it is not deleted, nor new when the brace is back."""
+    """A function behind a missing brace is not deleted, nor new once the brace is back."""
     good = "function good() {\n" + "\tgood()\n" * 40 + "}\n"
     whole = good + "function a() {\n  x()\n}\nfunction b() {\n  y()\n}\n"
     partial = whole.replace("x()\n}", "if (x() {\n")
@@ -132,7 +132,7 @@ HOSTILE = {
     "directives": "#if A\n" * 30_000,
 }
 
-# Their scanners of comments in comments can't be told to stop: the worker ends, and is started again.
+# Their scanners of nested comments cannot be interrupted: the worker is ended and started again.
 ENDED = {("Kotlin", "open comment"), ("Swift", "open comment")}
 
 
@@ -143,9 +143,9 @@ ENDED = {("Kotlin", "open comment"), ("Swift", "open comment")}
     "language", [each for each in languages.LANGUAGES if each.is_installed], ids=lambda each: each.name
 )
 def test_a_hostile_source_is_read_or_refused_in_time(language: languages.Language, name: str) -> None:
-    """Whatever a file holds costs seconds at most, and is functions or a SyntaxError."""
+    """Any file gives functions or a SyntaxError in bounded time."""
     path, source = f"a{language.suffixes[0]}", HOSTILE[name]
-    lines = (source[at : at + 120] for at in range(0, len(source), 120))  # one line counts as minified
+    lines = (source[at : at + 120] for at in range(0, len(source), 120))  # a single line counts as minified
 
     for each in (source, "\n".join(lines)):
         refusal = ""
@@ -158,7 +158,7 @@ def test_a_hostile_source_is_read_or_refused_in_time(language: languages.Languag
 
 
 def test_sources_with_a_bom_or_windows_lines_are_as_others() -> None:
-    """A byte order mark and CRLF change no name, no line and no hash."""
+    """A byte order mark and CRLF change no name, line or hash."""
     source = "package a\n\n// F does.\nfunc F() {\n\ta(\n\t\t1,\n\t)\n}\n"
 
     texts = (source, source.replace("\n", "\r\n"), f"\ufeff{source}")
@@ -169,7 +169,7 @@ def test_sources_with_a_bom_or_windows_lines_are_as_others() -> None:
 
 
 def test_a_minified_bundle_defines_nothing() -> None:
-    """A source with lines that nobody wrote is left alone; one with a single long line is not."""
+    """A minified source defines nothing; one with a single long line is mapped."""
     minified = "function f(){return 1};" * 1_000
     long_line = "const data = '" + "x" * 20_000 + "'\n" + "function g() {\n  return 1\n}\n" * 40
 
@@ -178,7 +178,7 @@ def test_a_minified_bundle_defines_nothing() -> None:
 
 
 def test_a_source_with_small_errors_is_mapped_as_far_as_it_goes() -> None:
-    """An error costs what is around it; a file that is all error is refused."""
+    """A syntax error costs only the code around it; a file without valid code is refused."""
     good = "function a() { return 1 }\n" * 20
 
     found = languages.extract("a.ts", f"{good}function b( {{ if }}\nfunction c() {{}}\n")
@@ -189,7 +189,7 @@ def test_a_source_with_small_errors_is_mapped_as_far_as_it_goes() -> None:
 
 
 def test_no_language_is_loaded_before_a_source_is_read() -> None:
-    """To know the languages loads nothing of tree-sitter; to read Go loads Go alone."""
+    """Listing the languages loads nothing of tree-sitter, and reading Go loads only Go's grammar."""
     script = (
         "import sys\n"
         "from claude_mem_lite.codemap import file_index, graph, languages\n"

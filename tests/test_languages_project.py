@@ -1,4 +1,4 @@
-"""A project of several languages: what is scanned, what edits change, what sessions get to know of it."""
+"""Test a project of several languages: scans, edits, and what sessions are shown of it."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ TS = "export class Cart {\n  /** Adds it. */\n  add(name: string) {\n    return 
 
 @pytest.fixture
 def shop(memory: Path, tmp_path: Path) -> Path:
-    """Return a repository with four languages, and with files that nobody wrote."""
+    """Return a repository with four languages, and generated and vendored files."""
     folder = (tmp_path / "shop").resolve()
     for path, text in {
         "store.go": GO,
@@ -52,7 +52,7 @@ def shop(memory: Path, tmp_path: Path) -> Path:
 
 
 def known(folder: Path) -> dict[str, list[str]]:
-    """Return the names of the functions in the map by file."""
+    """Return the names of mapped functions by file."""
     found: dict[str, list[str]] = {}
     for row in code.functions(str(folder)):
         found.setdefault(row.file_path, []).append(row.qualified_name)
@@ -60,13 +60,13 @@ def known(folder: Path) -> dict[str, list[str]]:
 
 
 def noted() -> list[tuple[Any, ...]]:
-    """Return the function history: where, of what, and what became of it."""
+    """Return the function history: file, name and change."""
     rows = models.FunctionChange.select().order_by(models.FunctionChange.created_at, models.FunctionChange.pk)
     return [(row.file_path, row.qualified_name, row.change_type) for row in rows]
 
 
 def test_a_scan_maps_every_language_and_nothing_that_is_ignored(shop: Path) -> None:
-    """Folders by name, files by .gitignore; only what has changed is read again."""
+    """A scan maps every language without ignored folders and files, and rereads only changed files."""
     first = file_index.scan(str(shop))
     (shop / "store.go").write_text(GO.replace("return 1", "return 2"))
     (shop / "core" / "src" / "lib.rs").unlink()
@@ -83,9 +83,9 @@ def test_a_scan_maps_every_language_and_nothing_that_is_ignored(shop: Path) -> N
     assert noted() == [("store.go", "Store.Get", "modified"), ("core/src/lib.rs", "core", "deleted")]
 
 
-@pytest.mark.process  # git tells where the project is
+@pytest.mark.process  # git tells the project's folder
 def test_a_captured_edit_of_go_is_told_to_the_next_session(shop: Path) -> None:
-    """By name in the observation, in the function's history, and where the work stands."""
+    """A captured Go edit appears by name in its observation, the function's history and the next start."""
     file_index.scan(str(shop))
 
     happen(shop, edited(shop, "store.go", "return 1", "return len(k)"))
@@ -101,14 +101,14 @@ def test_a_captured_edit_of_go_is_told_to_the_next_session(shop: Path) -> None:
     assert found["history"][0]["observation_id"] == row.id
     assert found["signature"] == "Get(k string) int"
     assert "store.go (changed Store.Get)" in block
-    assert changed == []  # a bare name says no more
+    assert changed == []  # a bare name adds nothing
 
 
-@pytest.mark.process  # git tells what is ignored
+@pytest.mark.process  # git tells which files are ignored
 def test_an_imported_edit_of_typescript_is_told_to_the_next_session(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Functions that past sessions wrote, changed and removed are in the history from the first day."""
+    """TypeScript functions of imported sessions are in the history and start block on the first day."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     root = tmp_path / "claude" / "projects"
     root.mkdir(parents=True)
@@ -128,12 +128,12 @@ def test_an_imported_edit_of_typescript_is_told_to_the_next_session(
     changed = layers.function_map(Past(str(shop), time.time(), list(models.Session.select())))
     assert "web/cart.ts: new Cart.add (“Adds it”)" in changed[-1].text
     assert "web/cart.ts (new Cart.add and Cart)" in builder.build(str(shop), session_id="next").text
-    assert known(shop) == {}  # the map is of today, and nobody has scanned
+    assert known(shop) == {}  # the map is of the present files, which were not scanned
 
 
-@pytest.mark.process  # git tells where the project is
+@pytest.mark.process  # git tells the project's folder
 def test_a_changed_function_is_found_and_told_with_its_file(shop: Path) -> None:
-    """Search by its name finds it, as code and as work; the block of its file tells the change."""
+    """Search finds a changed function as code and as work, and its file's block shows the change."""
     file_index.scan(str(shop))
     event_id = happen(shop, edited(shop, "web/cart.ts", "return name", "return name.trim()"))
 
@@ -148,7 +148,7 @@ def test_a_changed_function_is_found_and_told_with_its_file(shop: Path) -> None:
 
 
 def test_bytes_that_are_no_text_cost_nothing_around_them(shop: Path) -> None:
-    """A source in Latin-1, or with half a character, is mapped; its functions are found."""
+    """A source in Latin-1, or with incomplete characters, is mapped."""
     (shop / "a.go").write_bytes(b'package p\n// caf\xe9\nfunc F() {\n\tf("\xff\xe2\x82")\n}\n')
 
     found = file_index.scan(str(shop))
@@ -159,7 +159,7 @@ def test_bytes_that_are_no_text_cost_nothing_around_them(shop: Path) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("version", ["2", "4"])
 def test_a_folder_that_git_tracks_is_source_whatever_its_name(shop: Path, version: str) -> None:
-    """A package may be called build or target; what a tool vendored stays out."""
+    """A folder that git tracks is source even if called build or target; vendored code is not."""
     shutil.rmtree(shop / ".git")
     for path in ("internal/build/run.go", "internal/build/deep/more.go", "env/env.go", "dist/no.go"):
         (shop / path).parent.mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ def test_a_folder_that_git_tracks_is_source_whatever_its_name(shop: Path, versio
 
 
 def test_what_an_error_hides_stays_in_the_map(shop: Path) -> None:
-    """A missing brace deletes no function behind it; what is no longer written is gone."""
+    """A missing brace deletes no function behind it, while functions that were removed are deleted."""
     good = "function good() {\n" + "  good(1, 2, 3)\n" * 20 + "}\n"
     source = good + "function a() {\n  x()\n}\nfunction b() {\n  y()\n}\nfunction c() {}\n"
     path = shop / "web" / "broken.ts"
@@ -196,7 +196,7 @@ def test_what_an_error_hides_stays_in_the_map(shop: Path) -> None:
 
 
 def test_a_language_that_is_mapped_from_now_on_is_nobodys_change(shop: Path) -> None:
-    """What a project was scanned without is not new to the session that happens to be there."""
+    """When a language is mapped for the first time, its functions are not credited to the session."""
     file_index.scan(str(shop))
     code.delete_file(str(shop), "store.go")
     code.delete_file(str(shop), "tools/run.py")
@@ -209,7 +209,7 @@ def test_a_language_that_is_mapped_from_now_on_is_nobodys_change(shop: Path) -> 
 
 
 def test_a_language_without_its_grammar_is_not_mapped(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its files are not listed, what was known of them stays, and the extra to install is named."""
+    """Files without a grammar are not scanned, keep their map, and the missing languages are named."""
     file_index.scan(str(shop))
     rust = languages.of("a.rs")
     assert rust is not None
@@ -225,7 +225,7 @@ def test_a_language_without_its_grammar_is_not_mapped(shop: Path, monkeypatch: p
 
 
 def test_an_edit_without_calls_leaves_the_calls_alone(shop: Path) -> None:
-    """Ruby has no call graph: a changed Ruby file is no reason to resolve the others' calls again."""
+    """An edit in Ruby, which has no call graph, does not resolve other calls again."""
     (shop / "store.rb").write_text("def get\n  1\nend\n")
     file_index.scan(str(shop))
     graph.refresh(str(shop), "")
@@ -237,7 +237,7 @@ def test_an_edit_without_calls_leaves_the_calls_alone(shop: Path) -> None:
 
 
 def test_a_learning_about_go_is_stale_once_its_function_has_changed(shop: Path) -> None:
-    """Anchors find functions of any language by name, and see what becomes of them."""
+    """A learning about a Go function is stale once that function changes."""
     file_index.scan(str(shop))
     found = anchors.speaks_of(str(shop), "`Store.Get` must not return zero")
     (shop / "store.go").write_text(GO.replace("return 1", "return 2"))
@@ -250,7 +250,7 @@ def test_a_learning_about_go_is_stale_once_its_function_has_changed(shop: Path) 
 def test_a_project_without_its_grammar_is_told_what_to_install(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The doctor names the languages that it finds in the project, and the extra that they are in."""
+    """The doctor names the project's unmapped languages and the extra to install."""
     (shop / "app").mkdir()
     (shop / "app" / "Main.kt").write_text("fun main() {}\n")
     (shop / "app" / "Main.cs").write_text("class A {}\n")

@@ -1,4 +1,4 @@
-"""Test the learnings of the recorded sessions, without a key and with one."""
+"""Test the learnings of the recorded sessions, with and without a key."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import ledger, models, queries
 
 FACTS: list[dict[str, Any]] = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))["questions"]
-# L16 was said in passing, within a task: no form shows that it holds for good.
+# L16 was said in passing within a task; nothing in its form shows that it holds for good.
 CONVENTIONS = [fact for fact in FACTS if fact["kind"] == "convention" and fact["id"] != "L16"]
 SUPERSEDED = [fact for fact in FACTS if fact["kind"] == "superseded"]
 SAID: list[list[dict[str, Any]]] = json.loads((DATA / "learnings" / "extracted.json").read_text())
@@ -32,18 +32,18 @@ WORDS = {"summary": "Amounts are cents now.", "key_files": [], "key_decisions": 
 
 
 def known() -> list[str]:
-    """Return what is current and told."""
+    """Return the current learnings that sessions are shown."""
     rows = learning_rows.find(demo.PROJECT)
     return [row.content for row in rows if row.confidence >= evolve.TOLD and not row.stale]
 
 
 def answers(fact: dict[str, Any]) -> bool:
-    """Tell whether one of the learnings that are told answers a question of the history."""
+    """Return whether a shown learning answers a question about the history."""
     return any(all(part.lower() in told.lower() for part in fact["answer_contains"]) for told in known())
 
 
 def given_as_current() -> list[str]:
-    """Return what no longer holds and is told all the same."""
+    """Return the outdated answers that sessions are still shown."""
     return [stale for fact in SUPERSEDED for stale in fact["stale"] if any(stale in told for told in known())]
 
 
@@ -55,7 +55,7 @@ def sessions() -> Iterator[list[dict[str, Any]]]:
 
 
 def obedient(said: list[dict[str, Any]], *, notes_contradictions: bool = True) -> Callable[[Any], Any]:
-    """Return a Claude that says this of a session, and names what is known by the ids that it was shown."""
+    """Return a Claude that says this of a session, naming known learnings by the ids it was shown."""
 
     def answer(body: dict[str, Any]) -> dict[str, Any]:
         if '"learnings"' not in json.dumps(body["output_config"]):
@@ -79,7 +79,7 @@ def obedient(said: list[dict[str, Any]], *, notes_contradictions: bool = True) -
 
 
 def ask_claude() -> None:
-    """Take all steps that there are, on a clock of their own."""
+    """Take all steps, on a clock of their own."""
     now = NOW
     while (step := rewrite.step(settings.load(), now=now)).wait_s is not None:
         now += max(step.wait_s, 0.001)
@@ -87,7 +87,7 @@ def ask_claude() -> None:
 
 @pytest.fixture
 def with_key(fake: FakeMessages, memory: Path) -> FakeMessages:
-    """Serve an API for summaries and learnings; captures keep their local words."""
+    """Serve an API for summaries and learnings; the rules write the observations."""
     settings_file.write("compress", {"high": "local", "normal": "local"})
     return fake
 
@@ -95,9 +95,9 @@ def with_key(fake: FakeMessages, memory: Path) -> FakeMessages:
 def test_without_a_key_what_was_stated_is_known_and_nothing_is_guessed(
     memory: Path, consumer: Callable[[], Any]
 ) -> None:
-    """Through real hooks and a real consumer: the three conventions, each with its prompt as evidence.
+    """Without a key exactly the three stated conventions are learned, each with its prompt as evidence.
 
-    What says how and was said once is a candidate, which is told in short and as no rule.
+    A sentence that says how and was said once is a candidate, and not shown as a rule.
     """
     for events in sessions():
         for event in events:
@@ -120,7 +120,7 @@ def test_without_a_key_what_was_stated_is_known_and_nothing_is_guessed(
 
 
 def test_with_a_key_what_was_given_up_gives_way(with_key: FakeMessages) -> None:
-    """After four sessions every convention and the newest answer to each question is told, no older one."""
+    """With a key, after four sessions every convention and only the newest answer to a question is shown."""
     for events, said in zip(sessions(), SAID, strict=True):
         with_key.answer = obedient(said)
         play(events)
@@ -139,7 +139,7 @@ def test_with_a_key_what_was_given_up_gives_way(with_key: FakeMessages) -> None:
 
 
 def test_where_claude_overlooks_a_contradiction_the_code_map_does_not(with_key: FakeMessages) -> None:
-    """What speaks of functions that were renamed, moved or removed since is marked as outdated."""
+    """If Claude overlooks a contradiction, learnings on renamed, moved or removed functions become stale."""
     for events, said in zip(sessions(), SAID, strict=True):
         with_key.answer = obedient(said, notes_contradictions=False)
         play(events)
@@ -151,12 +151,12 @@ def test_where_claude_overlooks_a_contradiction_the_code_map_does_not(with_key: 
 
 
 def calls_made() -> list[models.LogEntry]:
-    """Return the calls of the API."""
+    """Return the API calls in the ledger."""
     return list(models.LogEntry.select().where(models.LogEntry.event_type == ledger.CALL))
 
 
 def test_the_request_shows_what_is_known_with_ids_and_doubts(with_key: FakeMessages) -> None:
-    """Claude sees what is known, the faded marked; requests, reports and what was done bear ids."""
+    """The request shows known learnings with ids, faded ones marked, and ids of requests and actions."""
     first, second, *_ = sessions()
     with_key.answer = obedient(SAID[0])
     play(first)
@@ -189,7 +189,7 @@ def test_the_request_shows_what_is_known_with_ids_and_doubts(with_key: FakeMessa
     ],
 )
 def test_an_answer_is_taken_or_asked_for_again(with_key: FakeMessages, answer: Any, state: str) -> None:
-    """What is no learning is left out; an answer without a summary, or prose, is asked for again, later."""
+    """Invalid learnings in an answer are dropped; an answer without a summary is asked for again later."""
     session_id = play(next(sessions()))
     with_key.answer = lambda _body: answer
     now = NOW

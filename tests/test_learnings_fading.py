@@ -1,4 +1,4 @@
-"""Learnings that nobody sees any more fade; by meaning some are one, and some are asked about."""
+"""Test that unseen learnings fade, and how similarity of meaning finds duplicates and questions."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from claude_mem_lite.storage import models, queries
 
 
 def closed_session(number: int, project_dir: str = PROJECT) -> str:
-    """Store a session that has ended, and return its id."""
+    """Store a session that has ended and return its id."""
     at = f"2026-11-20T11:{number:02}:00.000000Z"
     times = dict.fromkeys(("started_at", "last_event_at", "ended_at"), at)
     session_row(f"c{number}", project_dir=project_dir, status="closed", **times)
@@ -26,7 +26,7 @@ def closed_session(number: int, project_dir: str = PROJECT) -> str:
 
 
 def test_what_no_session_sees_fades_slowly(memory: Path) -> None:
-    """After the sessions of the setting, each further one takes 0.01, once; nothing is deleted."""
+    """After the set number of sessions each further one takes 0.01 off, once; nothing is deleted."""
     (memory / "config.toml").write_text("[learnings]\ndecay_after_sessions = 3\n")
     row = row_of(heard("Uses redis for the queue"))
     own = curate.add("x y", category="gotcha", project_dir=PROJECT)
@@ -46,7 +46,7 @@ def test_what_no_session_sees_fades_slowly(memory: Path) -> None:
 
 
 def test_an_imported_session_lets_nothing_fade(memory: Path) -> None:
-    """It is of long ago, whoever has it summarized: the import, or the consumer in the midst of one."""
+    """Imported sessions, which are old, let no learning fade."""
     (memory / "config.toml").write_text("[learnings]\ndecay_after_sessions = 1\n")
     row = row_of(heard("Uses redis for the queue"))
     learning_rows.update(row, seen_at=AT)
@@ -62,7 +62,7 @@ def test_an_imported_session_lets_nothing_fade(memory: Path) -> None:
 
 
 def test_what_a_session_used_has_been_seen(memory: Path) -> None:
-    """A learning that was shown and used does not fade; another project's sessions count nothing."""
+    """A learning that a session used does not fade, and other projects' sessions do not count."""
     (memory / "config.toml").write_text("[learnings]\ndecay_after_sessions = 1\n")
     row = row_of(heard("Uses redis for the queue"))
     learning_rows.update(row, seen_at=AT)
@@ -79,7 +79,7 @@ def test_what_a_session_used_has_been_seen(memory: Path) -> None:
 
 
 def test_the_log_of_learnings_is_kept(memory: Path) -> None:
-    """What became of a learning is told after the retention of other entries, too."""
+    """A learning's history outlives the retention of the log."""
     row = row_of(heard("Uses redis for the queue"))
     queries.log_event("compress.done", {})
 
@@ -90,18 +90,18 @@ def test_the_log_of_learnings_is_kept(memory: Path) -> None:
 
 @pytest.fixture
 def meaning(web_and_consumer: Path) -> Index:
-    """Return the writer of the vectors, with the real model in a real web process."""
+    """Return the writer of vectors, with the real model in a real web process."""
     return Index()
 
 
 def embed_all(index: Index) -> None:
-    """Give every learning its vector."""
+    """Compute the vector of every learning."""
     wait_until(lambda: index.step() is None)
 
 
 @pytest.mark.meaning
 def test_with_a_model_meaning_tells_duplicates(meaning: Index) -> None:
-    """A paraphrase without a shared frame is one; what negates, and what names another, is none."""
+    """A paraphrase is merged by meaning; a negation, or a sentence with another name, is not."""
     heard("Hooks have to end within ten milliseconds because users wait for them")
     heard("The API never returns null on errors")
     heard("user_service.get_by_email returns None on errors")
@@ -120,7 +120,7 @@ def test_with_a_model_meaning_tells_duplicates(meaning: Index) -> None:
 
 @pytest.mark.meaning
 def test_what_is_near_in_meaning_is_asked_about(meaning: Index) -> None:
-    """No words tell whether two rules on one matter can stand together: both stand, and the user is asked."""
+    """Two rules on one subject that may conflict both stay, and the user is asked."""
     heard("leave my TODO comments alone", origin="user")
     heard("deploys go out on Tuesdays", origin="user")
     embed_all(meaning)
@@ -134,7 +134,7 @@ def test_what_is_near_in_meaning_is_asked_about(meaning: Index) -> None:
 
 @pytest.mark.meaning
 def test_a_rule_said_again_in_other_words_is_asked_about_and_raises_nothing(meaning: Index) -> None:
-    """Meaning alone is no evidence: both stay as they are, and the user is asked."""
+    """A rule repeated in other words raises no confidence, and the user is asked."""
     heard("make small commits", origin="user", starts_at=evolve.CANDIDATE)
     embed_all(meaning)
 
@@ -147,7 +147,7 @@ def test_a_rule_said_again_in_other_words_is_asked_about_and_raises_nothing(mean
 
 @pytest.mark.meaning
 def test_the_cosine_of_a_text_to_rows_is_what_the_model_says(meaning: Index) -> None:
-    """The same text is 1, a near one above the threshold, another far below; unknown ids are left out."""
+    """A text's cosines to rows are the model's: 1 for the same text, high for a near one, low for another."""
     row = row_of(heard("Uses FastAPI with SQLAlchemy ORM"))
     embed_all(meaning)
     ids = [row.id, "unknown"]
@@ -164,7 +164,7 @@ def test_the_cosine_of_a_text_to_rows_is_what_the_model_says(meaning: Index) -> 
 
 @pytest.mark.meaning
 def test_a_model_that_knows_the_letters_alone_has_no_cosine(meaning: Index) -> None:
-    """Any two short orders in Korean are near to each other for MiniLM, in Italian they are not."""
+    """MiniLM gives no cosine for Korean, where it finds any two short sentences similar."""
     rows = [row_of(heard(text, origin="user")) for text in ("네 그건 다음에요", "non pushare mai")]
     embed_all(meaning)
     ids = [row.id for row in rows]
@@ -175,6 +175,6 @@ def test_a_model_that_knows_the_letters_alone_has_no_cosine(meaning: Index) -> N
 
 
 def test_without_services_there_is_no_cosine(memory: Path) -> None:
-    """Nobody is waited for when nobody is there."""
+    """Without services there is no cosine and no wait."""
     assert likeness.cosines("learning", "anything", ["a"]) == {}
     assert not Path(config.socket_path()).exists()

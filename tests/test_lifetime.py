@@ -1,4 +1,4 @@
-"""Test when the services end by themselves, and the files for launchd and systemd."""
+"""Test when services end by themselves, and the files for launchd and systemd."""
 
 import json
 import os
@@ -24,26 +24,26 @@ HALF_AN_HOUR_S = 30 * 60
 
 
 def down() -> bool:
-    """Tell whether no service runs."""
+    """Return whether no service runs."""
     return not any(map(instance.is_running, programs.NAMES))
 
 
 @pytest.mark.usefixtures("services")
 def test_the_services_stay_while_they_may_be_needed(home: Path) -> None:
-    """For half an hour after the last event, and after the web process was asked something."""
+    """Services stay for half an hour after the last event or question to the web process."""
     models.open_databases(read_only=True)
     now, later = time.time(), time.time() + HALF_AN_HOUR_S + 60
     wait_until(is_queue_empty)
 
     early = lifetime.look(now=now + HALF_AN_HOUR_S / 2)
-    web_was_asked = lifetime.look(now=later)  # its clock says that it was asked a moment ago
+    web_was_asked = lifetime.look(now=later)  # the web process was asked a moment ago
 
     assert (early, web_was_asked) == ("", "")
     assert not down()
 
 
 def test_who_is_idle_is_told_by_events_work_and_settings(memory: Path) -> None:
-    """Nothing for half an hour and nothing left to do; 0 is never."""
+    """Idle means no event for half an hour and no work left; a setting of 0 never stops the services."""
     chosen, now = settings.load(), time.time() + 3_600
 
     idle = lifetime.is_idle(chosen, now=now)
@@ -64,12 +64,12 @@ def test_who_is_idle_is_told_by_events_work_and_settings(memory: Path) -> None:
 def test_an_idle_memory_is_stopped_and_a_prompt_starts_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Told to stop, all three processes end and leave nothing undone; the next prompt brings them back."""
+    """Idle services stop without leaving work, and the next prompt starts them again."""
     monkeypatch.setattr(lifetime, "_web_idle_s", lambda: float("inf"))
     models.open_databases(read_only=True)
     later = time.time() + HALF_AN_HOUR_S + 60
 
-    wait_until(lambda: lifetime.look(now=later) == "stop")  # "" while the start has left something to do
+    wait_until(lambda: lifetime.look(now=later) == "stop")  # "" while work of the start is left
     wait_until(down)
     (home / "config.toml").write_text("")
     event = {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"}
@@ -81,7 +81,7 @@ def test_an_idle_memory_is_stopped_and_a_prompt_starts_it(
 
 @pytest.mark.usefixtures("services")
 def test_an_upgrade_starts_both_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the package on the disk is another one, both programs run again, from it."""
+    """When the package on disk changes, both programs restart from it."""
     before = {program.pid for program in process_states.programs()}
     monkeypatch.setattr(installed, "_started", ["another", ""])
 
@@ -99,7 +99,7 @@ def test_an_upgrade_starts_both_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("services")
 def test_the_web_process_says_how_long_nobody_asked() -> None:
-    """Its health does not count as a question, everything else does."""
+    """The web process reports its idle time; health checks do not count as use."""
 
     def idle_s() -> float:
         answer = client.get("/api/health", {}, timeout_s=5)
@@ -115,7 +115,7 @@ def test_the_web_process_says_how_long_nobody_asked() -> None:
 
 
 def test_two_data_directories_do_not_meet(home: Path, tmp_path: Path) -> None:
-    """Other services, other sockets, other names; what one is told the other does not hear."""
+    """Services of two data directories run side by side, and `down` stops only its own."""
     other = Path(f"{home}-b")
     try:
         for folder in (home, other):
@@ -134,14 +134,14 @@ def test_two_data_directories_do_not_meet(home: Path, tmp_path: Path) -> None:
 
 
 def pids(home: Path) -> set[int]:
-    """Return supervisord and the two services of a data directory."""
+    """Return the process ids of supervisord and both services of a data directory."""
     programs_ = {program.pid for program in process_states.programs() if program.pid}
     return {*programs_, int((home / "supervisord.pid").read_text())}
 
 
 @pytest.fixture
 def old(home: Path) -> Iterator[set[int]]:
-    """Start the services; kill what a test has left of them."""
+    """Start the services, and kill those that a test leaves."""
     assert claude_mem("up").stdout == STARTED
     started = pids(home)
     yield started
@@ -150,14 +150,14 @@ def old(home: Path) -> Iterator[set[int]]:
 
 
 def empty(folder: Path) -> None:
-    """Delete what is in a folder whose services may still write to it."""
+    """Delete a folder's content while services may still write to it."""
     while any(folder.iterdir()):
         for path in folder.iterdir():
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def test_services_of_a_folder_that_was_deleted_leave_nothing(home: Path, old: set[int]) -> None:
-    """All three end by themselves, and none of them creates the folder again."""
+    """If the data directory is deleted all three processes end and do not create it again."""
     shutil.rmtree(home.rename(f"{home}-gone"))
     wait_until(lambda: not any(map(alive, old)), timeout_s=20)
     is_left = home.exists()
@@ -168,7 +168,7 @@ def test_services_of_a_folder_that_was_deleted_leave_nothing(home: Path, old: se
 
 @pytest.mark.parametrize("deleted", ["the folder", "what is in it"])
 def test_services_of_a_deleted_folder_end_and_new_ones_start(home: Path, old: set[int], deleted: str) -> None:
-    """The old three are gone within seconds, and `up` and `down` work in the folder that has their path."""
+    """After the data directory was deleted `up` and `down` work there, and the old processes end."""
     empty(home)
     if deleted == "the folder":
         home.rmdir()
@@ -188,7 +188,7 @@ def test_services_of_a_deleted_folder_end_and_new_ones_start(home: Path, old: se
 
 
 def test_down_ends_a_service_without_a_supervisor(consumer: Callable[[], subprocess.Popen[bytes]]) -> None:
-    """One that nobody has started by `up` holds the lock: it is told to end, not waited for."""
+    """`down` ends a service that was started without `up`."""
     process = consumer()
     wait_until(lambda: instance.pid_of("consumer") == process.pid)
 
@@ -199,7 +199,7 @@ def test_down_ends_a_service_without_a_supervisor(consumer: Callable[[], subproc
 
 
 def test_the_programs_are_those_of_supervisord(home: Path) -> None:
-    """One file defines both: command, variables, how long an end may take."""
+    """The programs' commands, variables and stop times come from supervisord's configuration."""
     consumer, web = programs.programs()
 
     assert consumer.command[:4] == (sys.executable, "-I", "-m", "huey.bin.huey_consumer")
@@ -213,7 +213,7 @@ def test_the_programs_are_those_of_supervisord(home: Path) -> None:
 def test_a_launchd_agent_is_a_property_list_that_runs_a_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Read back it has the command, the data directory and the mask, whatever the folder is called."""
+    """A launchd agent's file has command, data directory and mask, whatever the folder is called."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / name))
 
     for program in programs.programs():
@@ -227,7 +227,7 @@ def test_a_launchd_agent_is_a_property_list_that_runs_a_program(
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 @pytest.mark.parametrize("name", ["plain", 'a b%c"d$e é'])
 def test_systemd_takes_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """systemd-analyze verify has nothing to say about them, whatever the folder is called."""
+    """`systemd-analyze verify` accepts the units, whatever the folder is called."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(tmp_path / name))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     for program in programs.programs():
@@ -241,7 +241,7 @@ def test_systemd_takes_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_service_says_who_runs_them_and_refuses_what_is_not_there(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default supervisord; without launchctl or systemctl there is one line, and nothing is left."""
+    """`service status` names supervisord; without launchctl or systemctl install fails in one line."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -262,7 +262,7 @@ def test_service_says_who_runs_them_and_refuses_what_is_not_there(
 def test_a_system_that_takes_the_units_runs_them(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a systemctl that starts what is enabled: install, status, down, up, uninstall; nothing stays."""
+    """With systemctl, `service` installs, reports and uninstalls units, and `up` and `down` use them."""
     binaries, units = tmp_path / "bin", tmp_path / "systemd" / "user"
     binaries.mkdir()
     (binaries / "systemctl").write_text(SYSTEMCTL.format(python=sys.executable))

@@ -1,4 +1,4 @@
-"""Poisoned inputs as they reach a session, what an obedient model makes of each, and ordinary sessions."""
+"""Poisoned inputs, the answers of an obedient model to each, and ordinary sessions."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ _KEPT: dict[str, Any] = json.loads((DATA / "learnings" / "attacks.json").read_te
 
 @dataclass(frozen=True)
 class Attack:
-    """`text` comes in through `channel`; `says` is what a model copies of it, `told` how it paraphrases that.
+    """Text that comes in through `channel` to have a rule learned.
 
-    `at` is the path, command, address or query of the call. `fields` replace those of the model's answer.
-    `harmless` is what may be learned: the harm is in the fields. In the file, `text` is left out where it is
-    what `says` says.
+    `says` is what a model copies of it; `told` is how the model paraphrases that. `at` is the path, command,
+    address or query of the call. `fields` replace those of the model's answer. `harmless` may be learned:
+    there the harm is in the fields. The data file omits `text` where it equals `says`.
     """
 
     text: str
@@ -29,9 +29,9 @@ class Attack:
 
 @dataclass(frozen=True)
 class Ordinary:
-    """A session that teaches something: what the user asked, what a tool put out, what Claude reported.
+    """A session that teaches something: the user's prompt, a tool's output and Claude's report.
 
-    `wrote` is the code that Claude wrote meanwhile.
+    `wrote` is the code that Claude wrote in it.
     """
 
     prompt: str
@@ -48,11 +48,11 @@ def _batch(name: str) -> dict[str, list[Attack]]:
     }
 
 
-# What a project knows before it is attacked.
+# The learnings of a project before it is attacked.
 GOOD: tuple[str, ...] = tuple(_KEPT["good"])
-# Each batch was written after what the one before had shown was mended.
+# Each batch was written after the weaknesses that the batch before had shown were fixed.
 BATCHES = [_batch(name) for name in ("first", "second", "third")]
-# What is known to pass: Claude tells in one language what a page says in another.
+# A known gap: Claude reports in one language what a page says in another.
 TRANSLATED = Attack(**_KEPT["translated"])
-# What is learned in honest sessions: the first half the user has said, the second Claude has found out.
+# Learnings of honest sessions: the user stated the first half, Claude found out the second.
 ORDINARY = [Ordinary(**each) for each in _KEPT["ordinary"]]

@@ -1,4 +1,4 @@
-"""Builds a small memory and reads what hooks put into a session of it."""
+"""Build a small memory and read the blocks that hooks put into a session."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ READ = {"tool_name": "Read", "tool_input": {"file_path": "/p/money.py"}}
 
 
 def hook(name: str, event_name: str, project: str = "/p", agent: str = AGENT, **fields: Any) -> str:
-    """Return what a hook of a client prints for the model, "" for nothing."""
+    """Return the context that a client's hook prints for the model, "" for none."""
     event = {"session_id": "me", "hook_event_name": event_name, **fields}
     done = run_hook(name, event, project_dir=project, agent=agent)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -27,12 +27,12 @@ def hook(name: str, event_name: str, project: str = "/p", agent: str = AGENT, **
 
 
 def told_in_time(has: str, name: str, event_name: str, **fields: Any) -> str:
-    """Return what a hook prints once it has something: on a busy machine its answer may come too late."""
+    """Return a hook's block once it has `has`; on a busy machine an answer may come too late."""
     return str(wait_until(lambda: (told := hook(name, event_name, **fields)) * (has in told)))
 
 
 def remember() -> None:
-    """Store a session that changed a function, which another file calls."""
+    """Store a session that changed a function which another file calls."""
     session_row("s1", summary="Made amounts exact.")
     observe(
         EDIT, "Edit", "Edited money.py: new allocate (“Share cents out”).",

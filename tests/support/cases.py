@@ -1,4 +1,4 @@
-"""Cases that are kept as text: what goes in and what comes of it, in the files of tests/data."""
+"""Test cases kept as text in tests/data: inputs and their expected results."""
 
 import tomllib
 from typing import Any
@@ -9,12 +9,12 @@ from support.recorded import DATA
 
 
 def load(name: str) -> dict[str, Any]:
-    """Return what a file of tests/data says, by its path there without the ending."""
+    """Return the content of a TOML file of tests/data, given its path there without the suffix."""
     return tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"))
 
 
 def capture(case: dict[str, Any]) -> Capture:
-    """Return the capture of a case: a call with its answer, one with its error, or an event by its fields."""
+    """Return the capture of a case: a call with its response, a failed call, or an event with fields."""
     fields = case.get("fields", {})
     if "event" in case:
         return Capture(case["event"], "", fields, "/shop")
@@ -25,10 +25,10 @@ def capture(case: dict[str, Any]) -> Capture:
 
 
 def of_event(event: Event, project_dir: str = "/shop") -> Capture:
-    """Return the capture of an event as a hook is sent it."""
+    """Return the capture that a hook makes of an event."""
     return Capture(event["hook_event_name"], event.get("tool_name", ""), event, project_dir)
 
 
 def promise(case: dict[str, Any]) -> str:
-    """Return what a case promises, or else the tool that it is about."""
+    """Return the promise of a case, or else its tool or event."""
     return str(case.get("promise") or case.get("tool") or case["event"])

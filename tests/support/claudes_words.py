@@ -1,4 +1,4 @@
-"""Share among tests of Claude's words its answers, captures to write about, and a fake clock."""
+"""Shared by tests of Claude's rewriting: its answers, captures to rewrite, and a fake clock."""
 
 import json
 import re
@@ -17,7 +17,7 @@ PROJECT = "/home/dev/ledger"
 
 
 def words_about(body: dict[str, Any]) -> dict[str, Any]:
-    """Answer as Claude would: one observation for each record, a summary, or that nothing was learned."""
+    """Answer as Claude would: one observation for each record, a summary, or no learnings."""
     if "key_decisions" in json.dumps(body["output_config"]):
         said = {"summary": "Amounts are cents now.", "observations": [], "learnings": []}
         return {**said, "key_files": ["money.py"], "key_decisions": ["No floats."]}
@@ -28,7 +28,7 @@ def words_about(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def words(short_id: str) -> dict[str, Any]:
-    """Return Claude's words about one record."""
+    """Return Claude's observation of one record."""
     return {"id": short_id, "title": f"Claude on {short_id}", "summary": "Because of cents.", "detail": None}
 
 
@@ -38,7 +38,7 @@ def record_ids(content: str) -> list[str]:
 
 
 def capture(number: int = 0, *, session_id: str = "s1", tool: str = "Edit", **event: Any) -> str:
-    """Store one tool call with its local observation and return the event's id."""
+    """Store one tool call with the rules' observation of it and return the event's id."""
     edit = {"file_path": f"{PROJECT}/money.py", "old_string": "a = None", "new_string": f"a = {number}"}
     default = {"tool_input": edit, "tool_response": {"filePath": f"{PROJECT}/money.py"}}
     event_id = inbox.append(json.dumps(tool_event(tool, session_id=session_id, **(default | event))), PROJECT)
@@ -47,12 +47,12 @@ def capture(number: int = 0, *, session_id: str = "s1", tool: str = "Edit", **ev
 
 
 def captures(count: int) -> list[str]:
-    """Store so many tool calls, each of its own number."""
+    """Store `count` tool calls, each with its own number, and return their ids."""
     return [capture(number) for number in range(count)]
 
 
 def play(*, seconds: float = 120, start: float | None = None) -> list[tuple[float, rewrite.Step]]:
-    """Take steps on a fake clock, each when the one before says, for so many seconds."""
+    """Take steps on a fake clock for `seconds`, each when the step before asks for it."""
     begin = time.time() if start is None else start
     now, taken = begin, []
     while now <= begin + seconds:
@@ -65,7 +65,7 @@ def play(*, seconds: float = 120, start: float | None = None) -> list[tuple[floa
 
 
 def row_of(event_id: str) -> models.Observation:
-    """Return an observation as it stands."""
+    """Return the stored observation of an event."""
     return models.Observation.get(models.Observation.id == event_id)
 
 
@@ -76,7 +76,7 @@ def status_of(event_id: str) -> str:
 
 
 def consent(url: str) -> None:
-    """Have the user name an API, agree to the key that is set, and want every capture in Claude's words."""
+    """Have the user name an API, agree to the key that is set, and want every capture rewritten by Claude."""
     settings_file.write("compress", {"high": "claude", "normal": "claude"})
     settings_file.write("claude", {"api_key_from": "ANTHROPIC_API_KEY", "base_url": url})
     keys.agree("ANTHROPIC_API_KEY")

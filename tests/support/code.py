@@ -1,4 +1,4 @@
-"""A project under git whose files are edited, and the events of that."""
+"""A git project whose files tests edit, and the events of those edits."""
 
 import json
 import os
@@ -15,21 +15,21 @@ A = "def f(x=1):\n    return x\n\n\nclass C:\n    def m(self):\n        return f
 
 
 def git(folder: Path, *arguments: str) -> None:
-    """Run git without anybody's settings."""
+    """Run git without the user's settings."""
     command = ["git", "-c", "user.name=n", "-c", "user.email=e", *arguments]
     settings = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
     subprocess.run(command, cwd=folder, check=True, capture_output=True, env=settings)
 
 
 def happen(folder: Path, event: dict[str, Any]) -> str:
-    """Record an event of a session on the project, and return its id."""
+    """Record an event of a session on the project and return its id."""
     event_id = inbox.append(json.dumps(event), str(folder))
     work_on(event_id)
     return event_id
 
 
 def edited(folder: Path, name: str, old: str, new: str, **fields: Any) -> dict[str, Any]:
-    """Do an Edit to a file and return its event."""
+    """Edit a file and return the event of that."""
     path = folder / name
     before = path.read_text()
     assert old in before
@@ -40,12 +40,12 @@ def edited(folder: Path, name: str, old: str, new: str, **fields: Any) -> dict[s
 
 
 def known(folder: Path) -> dict[tuple[str, str], str]:
-    """Return what became last of each function by file and name."""
+    """Return the last change type of each function, by file and name."""
     return {(row.file_path, row.qualified_name): row.change_type for row in code.functions(str(folder))}
 
 
 def changes(folder: Path) -> list[tuple[str, str, str, str | None]]:
-    """Return name, change, session and observation of what is told of functions, oldest first."""
+    """Return name, change type, session and observation of each function change, oldest first."""
     rows = models.FunctionChange.select().where(models.FunctionChange.project_dir == str(folder))
     rows = rows.order_by(models.FunctionChange.pk)
     return [(row.qualified_name, row.change_type, row.session_id, row.observation_id) for row in rows]

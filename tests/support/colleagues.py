@@ -1,4 +1,4 @@
-"""Members of a team: data directories in one process, each with the same project in a folder of its own."""
+"""Members of a team: data directories in one process, each with its own folder of the same project."""
 
 import json
 from collections.abc import Callable
@@ -27,13 +27,13 @@ class Member(Machine):
         return str(self.home.parent / f"{self.home.name}-pond")
 
     def enters(self, address: str, name: str, code: str = "") -> str:
-        """Join a team; return its code."""
+        """Join a team and return its code."""
         with self:
             know(self.pond)
             return run.join(address, name=name, code=code).code
 
     def shares(self, *what: str, prompts: bool = False) -> None:
-        """Choose what is shared of the project."""
+        """Choose which of the project's rows are shared."""
         with self:
             run.share(self.pond, outgoing.chosen(what or ["learnings"], with_prompts=prompts))
 
@@ -43,18 +43,18 @@ class Member(Machine):
             return run.sync()
 
     def trusts(self, name: str) -> None:
-        """Trust somebody."""
+        """Trust a member."""
         with self:
             run.trust(name)
 
     def told(self) -> list[tuple[str, str]]:
-        """Return what may be told to sessions: author and words."""
+        """Return author and text of the rows that sessions may be shown."""
         with self:
             found = team.told(self.pond, list(outgoing.KINDS.values()), limit=1_000)
         return sorted((each.author, said(each)) for each in found)
 
     def waiting(self) -> list[str]:
-        """Return the words of all lines of others, told or not."""
+        """Return the text of all rows of others, shown to sessions or not."""
         with self:
             machines = [each.machine for each in team.authors()]
             return sorted(said(each) for each in team.lines_of(machines, limit=1_000))
@@ -73,14 +73,14 @@ class Member(Machine):
 
 
 def know(folder: str) -> None:
-    """Have a folder be a clone of the project."""
+    """Register a folder as a clone of the project."""
     models.ProjectFolder.insert(
         folder=folder, project_dir=folder, key=KEY, seen_at=inbox.utc_now()
     ).on_conflict_ignore().execute()
 
 
 def learn(project_dir: str | None, content: str, *, confidence: float = 0.7) -> str:
-    """Have a session teach something; return its id."""
+    """Store a learning of a session and return its id."""
     now = inbox.utc_now()
     row = learning_rows.insert(
         project_dir=project_dir, category="convention", content=content, confidence=confidence,
@@ -90,13 +90,13 @@ def learn(project_dir: str | None, content: str, *, confidence: float = 0.7) -> 
 
 
 def said(each: team.Shared) -> str:
-    """Return the words of a line."""
+    """Return the text of a shared row."""
     line = each.line
     return str(line.get("content") or line.get("command") or line.get("title") or line.get("summary"))
 
 
 def met(*members: Member, rounds: int = 2) -> None:
-    """Have each sync some times in turn."""
+    """Have each member sync `rounds` times, in turn."""
     for _ in range(rounds):
         for member in members:
             member.meets()
@@ -105,7 +105,7 @@ def met(*members: Member, rounds: int = 2) -> None:
 def team_of(folder: Path, blank: Path, address: str | Callable[[str], str], *names: str) -> list[Member]:
     """Return colleagues at a hub who share the project's learnings and trust nobody yet.
 
-    `address` is the hub's, or says it for a name, where each has an account of their own.
+    `address` is the hub's address, or a function from a name to the address of that member's account.
     """
     found: list[Member] = []
     code = ""
@@ -118,7 +118,7 @@ def team_of(folder: Path, blank: Path, address: str | Callable[[str], str], *nam
 
 
 def lines_sent(member: Member) -> list[dict[str, object]]:
-    """Return the lines that a sync would send now."""
+    """Return the lines that a sync would send."""
     with member, suppress(KeyError):
         return [json.loads(line) for line in run.to_send()]
     return []

@@ -1,4 +1,4 @@
-"""Run the commands in this process: what a process of their own adds costs more than the commands do."""
+"""Run commands in this process: a process of their own costs more than the commands do."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ from claude_mem_lite.storage import models
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended and what it printed, by the names that a process has for them."""
+    """Exit code and output of a command, named as in `subprocess.CompletedProcess`."""
 
     returncode: int
     stdout: str
@@ -22,7 +22,7 @@ class Done:
 
 
 def command(*arguments: str, columns: int = 80, cwd: Path | None = None, **environment: str) -> Done:
-    """Run `claude-mem` without a terminal, from its entry point on; databases are open after it as before."""
+    """Run `claude-mem` from its entry point, without a terminal; databases that were open are reopened."""
     from claude_mem_lite.cli import output
 
     out, said = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
@@ -56,5 +56,5 @@ def command(*arguments: str, columns: int = 80, cwd: Path | None = None, **envir
 
 
 def wide(*arguments: str, **environment: str) -> Done:
-    """Run `claude-mem` where no line is broken."""
+    """Run `claude-mem` on a terminal wide enough that no line wraps."""
     return command(*arguments, columns=200, **environment)

@@ -1,4 +1,4 @@
-"""Rows of the two databases: write them as the product does, and read them."""
+"""Write rows of the two databases as the product does, and read them."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def observation_row(observation_id: str, **fields: Any) -> dict[str, Any]:
 
 
 def find(query: str, *, type: Type = "all", limit: int = 10, **scope: str) -> list[Hit]:  # noqa: A002
-    """Return what full text alone finds."""
+    """Return what full-text search alone finds."""
     found = Searcher(by_meaning=False).search(query, type=type, scope=Scope(**scope), limit=limit, now=0)
     assert found.search_type == "fts"
     return found.hits
@@ -47,7 +47,7 @@ def observe(row_id: str, tool: str, summary: str, **fields: Any) -> None:
 
 
 def change(name: str, change_type: str, observation_id: str, **fields: Any) -> None:
-    """Store what became of a function of /p/a.py in session `s1`."""
+    """Store a change to a function of /p/a.py in session `s1`."""
     models.FunctionChange.create(**{
         "project_dir": "/p", "file_path": "a.py", "qualified_name": name, "kind": "function",
         "signature": f"{name}(x)", "change_type": change_type, "session_id": "s1",
@@ -56,7 +56,7 @@ def change(name: str, change_type: str, observation_id: str, **fields: Any) -> N
 
 
 def learning_row(row_id: str, content: str, **fields: Any) -> None:
-    """Store a learning, one of /p unless said otherwise."""
+    """Store a learning, of project /p by default."""
     models.Learning.create(**{
         "id": row_id, "project_dir": "/p", "category": "convention", "content": content, "confidence": 0.9,
         "seen_at": NOW, "created_at": NOW, "updated_at": NOW, **fields,
@@ -64,7 +64,7 @@ def learning_row(row_id: str, content: str, **fields: Any) -> None:
 
 
 def function_row(row_id: str, name: str, **fields: Any) -> None:
-    """Store a function of /p/a.py in the map of code."""
+    """Store a function of /p/a.py in the code map."""
     models.FunctionMapEntry.create(**{
         "id": row_id, "session_id": "s1", "project_dir": "/p", "file_path": "a.py", "qualified_name": name,
         "kind": "function", "signature": f"{name}()", "docstring": "", "body_hash": "", "updated_at": NOW,
@@ -73,7 +73,7 @@ def function_row(row_id: str, name: str, **fields: Any) -> None:
 
 
 def call_row(row_id: str, caller: tuple[str, str], callee: tuple[str, str], **fields: Any) -> None:
-    """Store a call from one function to another, each a file and a name."""
+    """Store a call from one function to another, each given as file and name."""
     models.CallEdge.create(**{
         "id": row_id, "project_dir": "/p", "caller_file": caller[0], "caller_function": caller[1],
         "callee_file": callee[0], "callee_function": callee[1], "resolution": "import", "session_id": "",
@@ -82,25 +82,25 @@ def call_row(row_id: str, caller: tuple[str, str], callee: tuple[str, str], **fi
 
 
 def rows(query: str, *parameters: str) -> list[tuple[Any, ...]]:
-    """Return what queue.db answers."""
+    """Return the rows that a query on queue.db yields."""
     with closing(sqlite3.connect(config.queue_path())) as connection:
         return connection.execute(query, parameters).fetchall()
 
 
 def lose_memory() -> None:
-    """Delete the memory, and have an empty one in its place."""
+    """Delete the memory and put an empty one in its place."""
     models.close_databases()
     os.unlink(config.memory_path())
     models.open_databases()
 
 
 def sessions_kept() -> int:
-    """Return how many sessions the memory has."""
+    """Return the number of sessions in the memory."""
     return files.row_counts(config.memory_path(), "sessions")["sessions"]
 
 
 def fill(sessions: int, observations: int) -> None:
-    """Put that much into the memory, with two learnings and an event of each kind of end."""
+    """Fill the memory with sessions and observations, one recorded event and one that failed."""
     models.open_databases()
     with models.memory_database.atomic():
         for number in range(sessions):
@@ -116,7 +116,7 @@ def fill(sessions: int, observations: int) -> None:
 
 
 def known() -> dict[str, str]:
-    """Return ids for the placeholders, unknown ones where there is no memory."""
+    """Return ids for the placeholders; ids that no row has where there is no memory."""
     ids = {"ID": "0" * 32, "LEARNING": "1" * 32, "SECOND": "2" * 32}
     try:
         models.open_databases(read_only=True)
@@ -131,26 +131,26 @@ def known() -> dict[str, str]:
 
 
 def work_on(event_id: str) -> None:
-    """Have a stored event recorded, as the consumer does."""
+    """Record a stored event, as the consumer does."""
     row = queries.pending_event(event_id)
     assert row is not None
     record.record_event(row)
 
 
 def work_off() -> None:
-    """Have every event that waits recorded."""
+    """Record every event that waits."""
     for event_id in queries.unfinished_events():
         work_on(event_id)
 
 
 def happen(event: dict[str, Any], project_dir: str, *, branch: str = "") -> str:
-    """Store an event of a project and have it recorded; return its id."""
+    """Store an event of a project, record it and return its id."""
     event_id = inbox.append(json.dumps(event), project_dir, branch=branch)
     work_on(event_id)
     return event_id
 
 
 def take_place(events: Iterable[dict[str, Any]], session_id: str, project_dir: str) -> None:
-    """Have the events of a session stored and recorded."""
+    """Store and record the events of a session."""
     for event in events:
         happen({"session_id": session_id, "cwd": project_dir, **event}, project_dir)

@@ -1,4 +1,4 @@
-"""Hooks and consumers killed at random instants, for test_inbox and benchmarks/delivery.
+"""Kill hooks and consumers at random instants, for test_inbox and benchmarks/delivery.
 
 Not a test by itself.
 """
@@ -26,7 +26,7 @@ CONSUMER = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of the events; every list but the counts should be empty."""
+    """The fate of the events; every list but the counts should be empty."""
 
     hooks_ended: int
     hooks_killed: int
@@ -40,7 +40,7 @@ class Outcome:
 def run(*, hooks: int, kills: int, seed: int, at_once: int = 4) -> Outcome:
     """Start `hooks` hook processes while the consumer dies `kills` times, then let a last one finish.
 
-    Every tenth hook is killed too. The data directory is that of CLAUDE_MEM_HOME, with its databases.
+    Every tenth hook is killed too. The data directory is that of CLAUDE_MEM_HOME and has its databases.
     """
     chance = random.Random(seed)  # noqa: S311  (an experiment, no secret)
     killed_hooks = set(chance.sample(range(hooks), hooks // 10))

@@ -1,4 +1,4 @@
-"""Events as Claude Code sends them to hooks, without the session that they are of."""
+"""Events as Claude Code sends them to hooks, without their session."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def failed(name: str, given: Event, error: str) -> Event:
 
 
 def ran(command: str, output: str = "", *, error: str = "", description: str = "Do what is next") -> Event:
-    """Return the event of a command, one that failed if it has an error."""
+    """Return the event of a command; with an `error` it failed."""
     given = {"command": command, "description": description}
     if error:
         return failed("Bash", given, f"Exit code 1\n{error}")
@@ -35,14 +35,14 @@ def ran(command: str, output: str = "", *, error: str = "", description: str = "
 
 
 def edited(path: str, old: str, new: str) -> Event:
-    """Return the event of an edit of a file that held nothing else."""
+    """Return the event of an edit of a file that held nothing but `old`."""
     given = {"file_path": path, "old_string": old, "new_string": new}
     answer = {"filePath": path, "oldString": old, "newString": new, "originalFile": old}
     return tool("Edit", given, answer)
 
 
 def read(path: str, content: str) -> Event:
-    """Return the event of a look at a file."""
+    """Return the event of reading a file."""
     lines = content.count("\n")
     file = {"filePath": path, "content": content, "numLines": lines, "startLine": 1, "totalLines": lines}
     return tool("Read", {"file_path": path}, {"type": "text", "file": file})

@@ -1,4 +1,4 @@
-"""A judge for tests of evaluations that answers by the observation's text."""
+"""A judge for tests of evaluations; its answers depend on the observation's text."""
 
 import json
 import re
@@ -11,10 +11,10 @@ REASON = "Because of cents."
 
 
 def judging(body: dict[str, Any]) -> Any:
-    """Answer as a careful judge, or as Claude where words about captures are asked for.
+    """Answer as a careful judge, or as Claude where observations of captures are asked for.
 
-    It asks three questions. The first is answered by a reason, the second by money.py; to the third it has an
-    answer of its own, with a quote that stands nowhere.
+    It asks three questions. It answers the first with a reason and the second with money.py. Its answer to
+    the third is made up, with a quote that the text does not contain.
     """
     wanted = json.dumps(body["output_config"])
     content = body["messages"][0]["content"]

@@ -33,7 +33,7 @@ PAGE = b"<!DOCTYPE html><html><head><title>%s</title></head><body><h1>%s</h1></b
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong, and at which requests: without a selector at all, else where each one holds."""
+    """A failure, and the requests it hits: all without a selector, else those where every selector holds."""
 
     kind: Kind
     status: int = 0  # of status, else 500
@@ -62,7 +62,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came, and what became of it: `status` is 0 where nothing was answered."""
+    """A request as it arrived, and its outcome: `status` is 0 where nothing was answered."""
 
     at: float
     path: str
@@ -74,7 +74,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes back over the wire; with status 0 the connection closes without a byte."""
+    """An HTTP response; with status 0 the connection closes without a byte."""
 
     body: bytes = b""
     status: int = 200
@@ -95,9 +95,9 @@ class Batch:
 
 
 class FakeMessages:
-    """Answers each request by the next of `steps` (where it brings tools), by `answer` or by its schema.
+    """Answer each request with the next of `steps` (if it has tools), by `answer`, or by its schema.
 
-    Where it brings tools, `act` comes before `steps`: the content block that it returns, if any, is sent.
+    For a request with tools, `act` comes before `steps`: the content block that it returns, if any, is sent.
     `answer` returns a dict or list (sent as JSON), a str (the raw text) or None (by schema). `faults` may be
     replaced at any time. `batch_faults` maps a custom_id or an index to "errored", "expired" or "canceled";
     `end_batches` reads it.
@@ -124,7 +124,7 @@ class FakeMessages:
                 batch.processing_status = "ended"
 
     def reply(self, method: str, path: str, headers: dict[str, str], raw: bytes) -> Reply:
-        """Note a request and return what to answer."""
+        """Record a request and return its response."""
         at, fault, body = time.monotonic(), Fault(""), {}
         try:
             body = json.loads(raw or b"{}")
@@ -211,7 +211,7 @@ class FakeMessages:
         return {**message, "stop_sequence": None, "usage": usage}
 
     def _block(self, body: Body) -> Body:
-        """Return the answer as a content block; the step is the one after as many as the client has had."""
+        """Return the answer as a content block; the step's number is how many answers the client has had."""
         if body.get("tools") and (block := self.act(body)):
             return block
         if self.steps and body.get("tools"):
@@ -225,9 +225,9 @@ class FakeMessages:
         return {"type": "text", "text": answer if isinstance(answer, str) else json.dumps(answer)}
 
     def _input_usage(self, body: Body) -> dict[str, int]:
-        """Estimate the prompt's tokens: its longest known prefix is read, what follows it is written."""
+        """Estimate the prompt's tokens: its longest known prefix is a cache read, the rest a cache write."""
         prompt = ""
-        marks: list[tuple[int, int]] = []  # of each prefix that bears one, a key and the tokens
+        marks: list[tuple[int, int]] = []  # (key, tokens) of each prefix with a cache mark
         for text, marked in _prompt(body):
             prompt += text
             if marked:
@@ -274,7 +274,7 @@ def serving(fake: FakeMessages) -> Iterator[str]:
         request_queue_size = 128  # several client processes may connect at once
 
         def handle_error(self, *_: object) -> None:
-            """Say nothing: a client that gave up waiting is what many tests are about."""
+            """Print nothing: many tests have a client that gives up waiting."""
 
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -287,7 +287,7 @@ def serving(fake: FakeMessages) -> Iterator[str]:
 
 
 def instance(schema: Body, root: Body, name: str = "value") -> Any:
-    """Return the same small instance of a JSON schema each time; its strings tell their property's `name`."""
+    """Return a small instance of a JSON schema, always the same; strings contain the property's `name`."""
     if "$ref" in schema:
         target: Any = root
         for key in schema["$ref"].removeprefix("#/").split("/"):
@@ -307,7 +307,7 @@ def instance(schema: Body, root: Body, name: str = "value") -> Any:
 
 
 def _in_place_of_an_answer(fault: Fault) -> Reply | None:
-    """Return the reply of a fault that leaves nothing of the answer, None for the other faults."""
+    """Return the response of a fault that replaces the whole answer, None for the other faults."""
     error = _error(fault.status or 500, "an error made for this request")
     if fault.body is not None:
         error = replace(error, body=json.dumps(fault.body).encode())
@@ -324,7 +324,7 @@ def _in_place_of_an_answer(fault: Fault) -> Reply | None:
 
 
 def _altered(fault: Fault, text: str) -> tuple[str, str] | None:
-    """Return the text and stop reason that a fault makes of an answer, None if it lets it be."""
+    """Return the text and stop reason that a fault makes of an answer, None if it changes nothing."""
     return {
         "prose": ("I looked through the session; nothing in it stood out to me.", "end_turn"),
         "fenced": (f"Here is what I found:\n\n```json\n{text}\n```\n\nShall I go on?", "end_turn"),
@@ -354,7 +354,7 @@ def _text(block: Body) -> str:
 
 
 def _prompt(body: Body) -> Iterator[tuple[str, bool]]:
-    """Yield the text of each system and content block, and whether it bears a cache mark."""
+    """Yield the text of each system and content block, and whether it has a cache mark."""
     for content in (body.get("system", ""), *(message["content"] for message in body.get("messages", []))):
         for block in [{"text": content}] if isinstance(content, str) else content:
             yield _text(block), "cache_control" in block

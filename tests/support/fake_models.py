@@ -1,7 +1,7 @@
-"""Loopback stand-ins for the model APIs of other agents: each request is answered by a step of a script.
+"""Loopback stand-ins for the model APIs of other agents; a step of a script answers each request.
 
-A step is `{"text": …}` or `{"tool": name, "input": …}`; the step of a request is how many tools have answered
-since the user's last words. Nothing is checked but what a real client needs.
+A step is `{"text": …}` or `{"tool": name, "input": …}`. A request's step is the number of tool results since
+the user's last message. Only what a real client needs is implemented.
 """
 
 import json
@@ -17,14 +17,14 @@ Body = dict[str, Any]
 
 @dataclass
 class FakeModel:
-    """A model that goes through `steps`, or does what `act` returns for a request's body."""
+    """A model that follows `steps`, or does what `act` returns for a request's body."""
 
     steps: list[Body]
     act: Callable[[Body], Body] | None = None
     requests: list[Body] = field(default_factory=list)
 
     def answer(self, body: Body, done: int) -> Body:
-        """Note a request and return the step that answers it."""
+        """Record a request and return the step that answers it."""
         self.requests.append(body)
         return self.act(body) if self.act else self.steps[min(done, len(self.steps) - 1)]
 
@@ -69,7 +69,7 @@ def gemini(model: FakeModel, body: Body) -> Body:
 
 @contextmanager
 def serving(model: FakeModel) -> Iterator[str]:
-    """Serve a model on loopback; yield the address."""
+    """Serve a model on loopback and yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:

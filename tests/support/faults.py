@@ -1,4 +1,4 @@
-"""Share among tests of faults a small disk, the two programs, and what became of the events.
+"""Shared by fault tests: a small disk, the two programs, and the state of the events.
 
 Not a test by itself.
 """
@@ -27,7 +27,7 @@ PROJECT = "/home/dev/ledger"
 
 @contextlib.contextmanager
 def small_disk(folder: Path, *, size_kb: int) -> Iterator[Path]:
-    """Have a folder lie on a disk of its own; what is in it stays."""
+    """Mount a small disk of its own over a folder, with the folder's content."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small disk")
     there = folder.with_name(f"{folder.name}.before")
@@ -48,7 +48,7 @@ def small_disk(folder: Path, *, size_kb: int) -> Iterator[Path]:
 
 
 def fill(folder: Path) -> Path:
-    """Take the last byte of a disk; return the file that has it."""
+    """Fill a disk to its last byte and return the file that does."""
     ballast = folder / "ballast"
     with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
@@ -58,7 +58,7 @@ def fill(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def running(name: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Have one of the two programs run, as the supervisor would start it."""
+    """Run one of the two programs as the supervisor would start it."""
     program = next(each for each in programs.programs() if each.name == name)
     environment = {**os.environ, **program.environment}
     with (
@@ -76,23 +76,23 @@ def build(number: int, *, output: str = "") -> dict[str, Any]:
 
 
 def say(event: dict[str, Any], hook: str = "post_tool_use") -> None:
-    """Start a hook with an event, and see that it disturbs nobody."""
+    """Run a hook with an event and check that it exits 0 and prints nothing."""
     done = run_hook(hook, event, project_dir=PROJECT)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def append(event: dict[str, Any]) -> str:
-    """Store an event without a hook's process."""
+    """Store an event without a hook process."""
     return inbox.append(json.dumps(event), PROJECT)
 
 
 def queue() -> dict[str, int]:
-    """Return how many events are in which state."""
+    """Return the number of events in each state."""
     return dict(rows(config.queue_path(), "SELECT status, count(*) FROM pending_queue GROUP BY status"))
 
 
 def rows(path: str, query: str) -> list[tuple[Any, ...]]:
-    """Return what a database answers to a reader of its own; nothing where it can't."""
+    """Return the rows of a query on a connection of its own, [] where it fails."""
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as connection:
             return connection.execute(query).fetchall()
@@ -101,11 +101,11 @@ def rows(path: str, query: str) -> list[tuple[Any, ...]]:
 
 
 def titles() -> list[str]:
-    """Return the titles of all observations, in order, without what came of them."""
+    """Return the titles of all observations, in order, without their outcome."""
     found = rows(config.memory_path(), "SELECT title FROM observations ORDER BY title")
     return [title.partition(": “")[0] for (title,) in found]
 
 
 def logged(folder: Path) -> str:
-    """Return all that stands in a data directory's logs."""
+    """Return the content of all logs of a data directory."""
     return "".join(path.read_text(errors="replace") for path in (folder / "logs").iterdir() if path.is_file())

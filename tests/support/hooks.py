@@ -1,4 +1,4 @@
-"""Start hooks as Claude Code does, and make up events for them."""
+"""Start hooks as Claude Code does, and build events for them."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from typing import Any
 
 from claude_mem_lite.services import install
 
-# How a client names itself to its hooks; one that does not is an old one.
+# How Claude Code names itself to its hooks; old versions do not.
 AGENT = "claude-code_2-1-330_harness"
 _NAMES_A_CLIENT = {"AI_AGENT", "CLAUDE_CODE_SESSION_ID"}
 
@@ -21,7 +21,7 @@ def run_hook(
     agent: str = AGENT,
     client: str = "",
 ) -> subprocess.CompletedProcess[bytes]:
-    """Start a hook as Claude Code does, or another client: the event on stdin, its answer on stdout."""
+    """Run a hook as Claude Code or another client does: event on stdin, answer on stdout."""
     inherited = {name: value for name, value in os.environ.items() if name not in _NAMES_A_CLIENT}
     command = [sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")]
     environment = {**inherited, "CLAUDE_PROJECT_DIR": project_dir, **({"AI_AGENT": agent} if agent else {})}

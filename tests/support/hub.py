@@ -1,4 +1,4 @@
-"""A loopback stand-in for a model hub: it serves files by Range, and cuts or refuses them on request."""
+"""A loopback stand-in for a model hub: it serves files by Range, and truncates or refuses them on request."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Hub:
-    """Files by the path of their address; `asked` are the requests: path and Range.
+    """Files by URL path; `asked` has the path and Range of each request.
 
-    `sent` cuts the next answers after so many bytes each. `status` refuses all. `moves` answers with a
-    redirect to an address that serves.
+    `sent` truncates the next answers, each to its number of bytes. `status` other than 200 refuses every
+    request. `moves` answers with a redirect to an address that serves the file.
     """
 
     files: Mapping[str, bytes]

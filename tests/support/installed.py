@@ -1,4 +1,4 @@
-"""Reads what install writes into Claude Code's settings."""
+"""Read what `install` writes into Claude Code's settings."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ from claude_mem_lite.services import install
 
 
 def group(hook: str, **matcher: str) -> dict[str, Any]:
-    """Return what we register for one event."""
+    """Return the settings entry that we register for one event."""
     command = shlex.join([sys.executable, "-I", "-S", os.path.join(install.HOOKS, f"{hook}.py")])
     return {**matcher, "hooks": [{"type": "command", "command": f"{command} || :", "timeout": 10}]}
 

@@ -1,4 +1,4 @@
-"""Draw JSON texts by hypothesis, written by a renderer of our own: the layout is as odd as we like."""
+"""Hypothesis strategies for JSON texts, from a renderer of our own that can write odd layouts."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-# Objects are tuples of members here: order and doubled keys count.
+# Objects are tuples of members here, because order and duplicate keys matter.
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 )
@@ -21,7 +21,7 @@ SPACES = st.lists(st.text(" \t\r\n", max_size=3), min_size=1, max_size=7)
 
 
 def texts(documents: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
-    """Return the strategy that draws texts of documents in any layout."""
+    """Return a strategy for texts of documents in any layout."""
     return odd_texts(documents) | even_texts(documents)
 
 
@@ -50,7 +50,7 @@ def odd_texts(draw: st.DrawFn, documents: st.SearchStrategy[Any]) -> str:
 
 @st.composite
 def even_texts(draw: st.DrawFn, documents: st.SearchStrategy[Any]) -> str:
-    """Draw a document as editors and programs write them."""
+    """Draw a document in a layout that editors and programs write."""
     value = json.loads("".join(tokens(draw(documents))))
     text = json.dumps(
         value,

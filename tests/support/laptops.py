@@ -17,7 +17,7 @@ RULE = "From now on always run `make xylophone` before you push"
 
 @contextmanager
 def at(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have hooks and commands use a data directory."""
+    """Point hooks and commands at a data directory."""
     with monkeypatch.context() as patch:
         patch.setenv("CLAUDE_MEM_HOME", str(home))
         yield
@@ -25,7 +25,7 @@ def at(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def laptops(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, Path]]]:
-    """Return two data directories, in which the services run, each with a clone of one repository."""
+    """Return two data directories with running services, each with a clone of one repository."""
     found = []
     for name in ("a", "b"):
         folder, clone = home / name, tmp_path / name / "shop"
@@ -46,7 +46,7 @@ def laptops(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def says(hook: str, clone: Path, session_id: str, **event: Any) -> str:
-    """Run a hook in a clone; return what the session is told."""
+    """Run a hook in a clone and return the context it prints."""
     named = {"session_id": session_id, "cwd": str(clone), **event}
     done = run_hook(hook, named, project_dir=str(clone))
     assert done.returncode == 0
@@ -55,5 +55,5 @@ def says(hook: str, clone: Path, session_id: str, **event: Any) -> str:
 
 
 def starts(clone: Path, session_id: str) -> str:
-    """Start a session; return its block."""
+    """Start a session and return its context block."""
     return says("session_start", clone, session_id, hook_event_name="SessionStart", source="startup")

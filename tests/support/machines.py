@@ -1,4 +1,4 @@
-"""Several data directories in one process, each a machine with a hub between them."""
+"""Several data directories in one process: each is a machine, and all share a hub."""
 
 import contextlib
 import json
@@ -15,19 +15,19 @@ from claude_mem_lite.sync import run
 from claude_mem_lite.sync.setup import Outcome
 from claude_mem_lite.upkeep import exchange
 
-# What is of the machine: what was paid, and what the code on its disk says.
+# What belongs to one machine: costs, and marks that depend on the code on its disk.
 _OWN_KINDS, _OWN_FIELDS = {"claude-mem", "cost"}, {"stale"}
 
 
 @contextmanager
 def unpaused() -> Iterator[list[str]]:
-    """Pause nothing: no service runs."""
+    """Pause nothing, because no service runs."""
     yield []
 
 
 @dataclass
 class Machine:
-    """A data directory; what is done `with` it is done to it alone."""
+    """A data directory; inside `with`, everything works on it alone."""
 
     home: Path
     blank: Path
@@ -54,7 +54,7 @@ class Machine:
             return run.sync(paused=unpaused)
 
     def lines(self) -> list[str]:
-        """Return the lines of an export that are the same on every machine."""
+        """Return the lines of an export that are equal on every machine."""
         with self:
             said = [json.loads(line) for line in exchange.export(None)]
         return [
@@ -69,7 +69,7 @@ class Machine:
 
 
 def joined(folder: Path, blank: Path, address: str, number: int) -> list[Machine]:
-    """Return so many machines of one user at a hub."""
+    """Return `number` machines of one user at a hub."""
     found: list[Machine] = []
     code = ""
     for each in range(number):
@@ -81,7 +81,7 @@ def joined(folder: Path, blank: Path, address: str, number: int) -> list[Machine
 
 
 def all_bytes(folder: Path) -> bytes:
-    """Return all bytes of all files below a folder, and their names."""
+    """Return the bytes and paths of all files below a folder."""
     found: list[Any] = []
     for path in sorted(folder.rglob("*")):
         found.append(str(path).encode())
@@ -92,7 +92,7 @@ def all_bytes(folder: Path) -> bytes:
 
 
 def settle(*machines: Machine, rounds: int = 3) -> None:
-    """Have each sync some times in turn."""
+    """Have each machine sync `rounds` times, in turn."""
     for _ in range(rounds):
         for machine in machines:
             machine.sync()

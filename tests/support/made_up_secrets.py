@@ -1,4 +1,4 @@
-"""Secrets made up at run time, so that none stands in the repository, and events that may hold them."""
+"""Secrets made at run time, so that the repository contains none, and events that may hold them."""
 
 import base64
 import hashlib
@@ -11,13 +11,13 @@ BODY = [base64.b64encode(bytes([number]) * 48).decode() for number in range(1, 5
 
 
 def jwt() -> str:
-    """Return a token of three parts."""
+    """Return a JSON Web Token of three parts."""
     parts = (b'{"alg":"HS256","typ":"JWT"}', b'{"sub":"someone","exp":1}')
     return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "." + RANDOM[:43]
 
 
 def pem(*, end: bool = True, prefix: str = "", label: str = "RSA PRIVATE KEY") -> str:
-    """Return a private key block, with something before each line."""
+    """Return a private key block with `prefix` before each line."""
     lines = [f"-----BEGIN {label}-----", *BODY, *([f"-----END {label}-----"] if end else [])]
     return "\n".join(prefix + line for line in lines)
 
@@ -41,5 +41,5 @@ SECRETS = {
 
 
 def event(**fields: Any) -> str:
-    """Return the JSON text of an event as the client writes it."""
+    """Return the JSON text of an event as Claude Code writes it."""
     return json.dumps({"session_id": "s", **fields}, ensure_ascii=False, separators=(",", ":"))

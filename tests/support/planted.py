@@ -1,4 +1,4 @@
-"""A memory with a word in every place that can hold one, and what is left of it after it was forgotten."""
+"""A memory with one word in every place that can hold it, and a search for what forgetting left behind."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from claude_mem_lite.storage.ledger import Call
 from support.databases import rows, work_on
 from support.hooks import tool_event
 
-# A word that nothing else has, and what FTS5's stemmer makes of it.
+# A word found nowhere else, and its stem by FTS5's stemmer.
 WORD, STEM = "Xylophagous", "xylophag"
 DOOMED, KEPT = "doomed-session", "kept-session"
 PROJECT, OTHER = "/home/dev/doomed", "/home/dev/kept"
@@ -48,18 +48,18 @@ def take_in(
 
 
 def prompt(text: str) -> dict[str, Any]:
-    """Return what a hook gets for a prompt."""
+    """Return the event of a prompt."""
     return {"hook_event_name": "UserPromptSubmit", "prompt": text}
 
 
 def written(path: str, source: str) -> dict[str, Any]:
-    """Return what a hook gets when Claude writes a file."""
+    """Return the event of Claude writing a file."""
     given, response = {"file_path": path, "content": source}, {"type": "create", "filePath": path}
     return tool_event("Write", tool_input=given, tool_response=response)
 
 
 def ran(command: str, output: str) -> dict[str, Any]:
-    """Return what a hook gets when Claude runs a command."""
+    """Return the event of Claude running a command."""
     response = {"stdout": output, "stderr": "", "interrupted": False}
     return tool_event(tool_input={"command": command}, tool_response=response)
 
@@ -111,14 +111,14 @@ def plant(home: Path) -> None:
     take_in(written(f"{OTHER}/storage.py", "def save():\n    return 1\n"), **place)
     summarize_session(KEPT)
     embed_all()
-    # Some builds of SQLite overwrite what is deleted by themselves; here the word is left in free pages.
+    # Some builds of SQLite overwrite deleted rows by default; here the word must stay in free pages.
     models.memory_database.execute_sql("PRAGMA secure_delete = OFF")
     facts.write("large", {"text": f"{WORD} " * 20_000})
     models.State.delete().where(models.State.name == "large").execute()
 
 
 def left(home: Path, *needles: str) -> set[tuple[str, str]]:
-    """Return the files of the data directory that contain some bytes."""
+    """Return (file or source path, needle) for each place in the data directory that holds a needle."""
     found = set()
     for path in home.rglob("*"):
         if path.is_file() and not path.is_symlink():
@@ -132,7 +132,7 @@ def left(home: Path, *needles: str) -> set[tuple[str, str]]:
 
 
 def doomed_ids() -> list[str]:
-    """Return the ids of all rows of the session."""
+    """Return the ids of the doomed session's events, learnings and functions."""
     ids = [event_id for (event_id,) in rows(f"SELECT id FROM pending_queue WHERE session_id = '{DOOMED}'")]
     learned = [row.id for row in models.Learning.select().where(models.Learning.project_dir == PROJECT)]
     functions = [row.id for row in models.FunctionMapEntry.select().where(

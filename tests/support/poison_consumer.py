@@ -1,4 +1,4 @@
-"""The consumer's tasks and one that kills the process, for test_inbox."""
+"""The consumer's tasks plus one that kills the process, for test_inbox."""
 
 import os
 

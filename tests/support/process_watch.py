@@ -1,4 +1,4 @@
-"""The processes of tests: which tests start one, by their code and by what they did, and which are left."""
+"""Track the processes of tests: which tests start one, by code and at run time, and which are left."""
 
 import contextlib
 import functools
@@ -23,26 +23,26 @@ _started: list[str] = []
 
 
 def starts_process(item: pytest.Function) -> bool:
-    """Tell whether a test or one of its fixtures starts a process or a server, or is marked `meaning`."""
+    """Return whether a test or its fixtures start a process or server, or it is marked `meaning`."""
     fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]
     code = map(reaches_subprocess, (item.function, *fixtures))
     return item.get_closest_marker("meaning") is not None or any(code)
 
 
 def watch() -> None:
-    """Note from now on what starts a process in this one. An audit hook cannot be taken away again."""
+    """Record every process start in this process from here on; an audit hook cannot be removed."""
     sys.addaudithook(lambda event, given: _started.append(str(given[:2])) if event in STARTS else None)
 
 
 def started() -> list[str]:
-    """Return what was started since the last question."""
+    """Return the process starts since the last call."""
     found = _started.copy()
     _started.clear()
     return found
 
 
 def left_running(mark: str, *, timeout_s: float = 10) -> dict[int, str]:
-    """Return pid and command of each process with `mark` in its environment that runs on for so long."""
+    """Return pid and command of the processes with `mark` in their environment that outlive the timeout."""
     deadline = time.monotonic() + timeout_s
     while (found := _running(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -51,7 +51,7 @@ def left_running(mark: str, *, timeout_s: float = 10) -> dict[int, str]:
 
 @functools.cache
 def reaches_subprocess(function: Callable[..., Any]) -> bool:
-    """Tell whether the code of a function names subprocess, a server, or something of ours that does."""
+    """Return whether a function's code names subprocess, a server, or something of ours that does."""
     seen: set[int] = set()
     waiting: list[Any] = [function]
     while waiting:
@@ -66,7 +66,7 @@ def reaches_subprocess(function: Callable[..., Any]) -> bool:
 
 
 def _named_by(value: Any) -> Iterator[Any]:
-    """Yield what a function or a class's methods name of their globals, and of our modules among these."""
+    """Yield the globals that a function or a class's methods name, and named members of our modules."""
     if isinstance(value, type):
         yield from vars(value).values()
         return
@@ -89,7 +89,7 @@ def _names(code: types.CodeType | None) -> Iterator[str]:
 
 
 def _running(mark: str) -> dict[int, str]:
-    """Find them below /proc, or with ps where there is none; both show a process as it was started."""
+    """Find them in /proc, or with ps where there is none; both show a process as it was started."""
     if not os.path.isdir("/proc/self"):
         shown = subprocess.run(
             ["ps", "axeww", "-o", "pid=,command="], capture_output=True, text=True, check=True, timeout=60

@@ -30,13 +30,13 @@ def claude_mem(
 
 
 def finished(*command: Any, check: bool = False, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end; return how it ended, and what it printed, as text."""
+    """Run a program to its end and return its exit code and text output."""
     return subprocess.run(command, capture_output=True, text=True, check=check, **options)
 
 
 @contextlib.contextmanager
 def running(*command: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Have a program run; what still runs at the end is killed."""
+    """Run a program for the length of the block, then kill it."""
     process = subprocess.Popen(command, **options)
     try:
         yield process
@@ -46,14 +46,14 @@ def running(*command: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def end(process: subprocess.Popen[Any]) -> int:
-    """End a program as its supervisor does; return its status."""
+    """Terminate a program as its supervisor does and return its status."""
     process.terminate()
     return process.wait(timeout=60)
 
 
 @contextlib.contextmanager
 def web_process() -> Iterator[subprocess.Popen[bytes]]:
-    """Have a web process of the data directory serve."""
+    """Run a web process on the data directory."""
     with running(sys.executable, "-I", "-m", "claude_mem_lite.web") as process:
         wait_until(web_answers)
         yield process
@@ -61,7 +61,7 @@ def web_process() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process is there and no zombie."""
+    """Return whether a process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -69,7 +69,7 @@ def alive(pid: int) -> bool:
 
 
 def web_answers() -> bool:
-    """Tell whether the web process is up."""
+    """Return whether the web process answers."""
     try:
         return client.get("/api/health", {}, timeout_s=1) is not None
     except client.UnreachableError:
@@ -86,5 +86,5 @@ def wait_until(condition: Callable[[], Any], *, timeout_s: float = 120) -> Any:
 
 
 def is_queue_empty() -> bool:
-    """Tell whether the queue and the spool are empty; hooks on a busy machine write to the spool."""
+    """Return whether queue and spool are empty; on a busy machine hooks write to the spool."""
     return not spool.waiting() and queries.queue_stats()["messages"] == 0

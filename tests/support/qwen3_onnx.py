@@ -1,4 +1,4 @@
-"""Writes a tiny Qwen3 decoder as an ONNX file, with the inputs and outputs of Transformers.js."""
+"""Write a tiny Qwen3 decoder as an ONNX file, with the inputs and outputs of Transformers.js."""
 
 import itertools
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ HEADS, CACHE_HEADS, HEAD, THETA = 4, 2, 16, 10_000.0
 
 
 def random_weights() -> dict[str, Any]:
-    """Return weights under the names that transformers gives them."""
+    """Return random weights under the names that transformers gives them."""
     random = np.random.default_rng(7)
     queries, keys = HEADS * HEAD, CACHE_HEADS * HEAD
 
@@ -54,7 +54,7 @@ def write(
     output: str = "last_hidden_state",
     extra_input: str = "",
 ) -> Path:
-    """Write the graph: int8 as onnxruntime quantizes it; `output` may be sentence_embedding."""
+    """Write the graph; `int8` quantizes as onnxruntime does, `output` may be sentence_embedding."""
     graph = _Graph(weights, int8=int8)
     hidden = graph.decoder()
     if output == "sentence_embedding":  # of the last token
@@ -81,7 +81,7 @@ def write(
 
 
 class _Graph:
-    """The nodes of a decoder; every method returns the name of what it computes."""
+    """The nodes of a decoder; every method returns the name of its output."""
 
     def __init__(self, weights: Weights, *, int8: bool) -> None:
         self.nodes: list[Any] = []
@@ -103,7 +103,7 @@ class _Graph:
         return name
 
     def decoder(self) -> str:
-        """Add all of it, and return the hidden states: (batch, tokens, hidden)."""
+        """Add the whole decoder and return its hidden states: (batch, tokens, hidden)."""
         hidden = self._embedded()
         rotation, mask = self._rotation(), self._mask()
         for layer in range(LAYERS):
@@ -193,7 +193,7 @@ class _Graph:
         return self.node("Add", straight, self.node("Mul", turned, rotation[1]))
 
     def _mask(self) -> str:
-        """Return 0 where a token may look, else a large negative number: (batch, 1, 1, tokens, all)."""
+        """Return 0 where a token may attend, else a large negative number: (batch, 1, 1, tokens, all)."""
         one, zero = self.constant(1), self.constant(0)
         tokens = self.node("Gather", self.node("Shape", "input_ids"), one)
         whole = self.node("Gather", self.node("Shape", "attention_mask"), one)

@@ -1,4 +1,4 @@
-"""Real clients beside Claude Code, each with a HOME of its own, our hooks, and a fake of its model API."""
+"""Real clients other than Claude Code, each with its own HOME, our hooks, and a fake of its model API."""
 
 import html
 import json
@@ -36,7 +36,7 @@ TURNED = (
 
 
 def steps(name: str, project: Path) -> list[Body]:
-    """Return the work of a session: a command, a new file, an edit, a command that fails, a report."""
+    """Return the steps of a session: a command, a new file, an edit, a failing command, a report."""
     lodge = str(project / "lodge.py")
     if name == "codex":
         return [
@@ -61,7 +61,7 @@ GEMINI_SETTINGS = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
 
 @dataclass(frozen=True)
 class Agent:
-    """A client of that name at that path, with a HOME of its own and our hooks in it."""
+    """A client and its path, with its own HOME that has our hooks."""
 
     name: str
     program: str
@@ -72,7 +72,7 @@ class Agent:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Nothing of this machine's but the PATH."""
+        """Return an environment that takes nothing but PATH from this machine."""
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.user),
@@ -86,7 +86,7 @@ class Agent:
         }
 
     def command(self, prompt: str, session_id: str, *options: str) -> list[str]:
-        """Return what runs one headless session, or goes on with one."""
+        """Return the command of one headless session, new or resumed."""
         if self.name == "gemini":
             again = ["--resume", "latest"] if session_id else []
             may_all = ["--yolo", "--skip-trust", "--model", "gemini-2.5-pro"]
@@ -96,11 +96,11 @@ class Agent:
         return [self.program, "exec", *resumed, *options, *may_all, "--skip-git-repo-check", prompt]
 
     def resume(self, prompt: str, session_id: str) -> None:
-        """Go on with a session, headless."""
+        """Continue a session, headless."""
         assert self.ask(prompt, session_id) == session_id
 
     def ask(self, prompt: str, resumed: str = "", *options: str) -> str:
-        """Run one headless session and wait until it is remembered; return its id."""
+        """Run one headless session, wait for its summary and return its id."""
         done = subprocess.run(
             self.command(prompt, resumed, *options), cwd=self.project, env=self.environment,
             stdin=subprocess.DEVNULL, capture_output=True, timeout=180, check=False,
@@ -113,14 +113,14 @@ class Agent:
         return session_id
 
     def told(self, prompt: str) -> list[str]:
-        """Return the blocks in the first request that carries a prompt, in their order."""
+        """Return the blocks in the first request that contains a prompt, in order."""
         texts = (texts_of(body) for body in self.model.requests)
         first = next(found for found in texts if any(prompt in text for text in found))
         return [block for text in first for block in BLOCK.findall(html.unescape(text))]
 
 
 def texts_of(body: Body) -> list[str]:
-    """Return the strings of a request, wherever they stand, but for the definitions of its tools."""
+    """Return all strings of a request, except its tool definitions."""
     found: list[str] = []
     waiting: list[object] = [value for name, value in body.items() if name != "tools"]
     while waiting:
@@ -133,7 +133,7 @@ def texts_of(body: Body) -> list[str]:
 
 
 def has_it_done_by_a_sub_agent(task: str) -> Callable[[Body], Body]:
-    """Return a model of Codex that gives a task to a sub-agent, waits for it, and says that it is done."""
+    """Return a Codex model that delegates a task to a sub-agent, waits for it and reports it done."""
     given = {"message": task, "agent_type": "default"}
 
     def act(body: Body) -> Body:
@@ -152,7 +152,7 @@ def has_it_done_by_a_sub_agent(task: str) -> Callable[[Body], Body]:
 
 @contextmanager
 def running(name: str, program: str, user: Path, project: Path) -> Iterator[Agent]:
-    """Start the services; yield a client with our hooks, whose model does some work and says what it did."""
+    """Start the services and yield a client with our hooks, whose model does some work and reports it."""
     client = other_clients.CLIENTS[name]
     os.makedirs(client.folder)
     model = FakeModel(steps(name, project))

@@ -1,4 +1,4 @@
-"""A real Claude Code with a HOME of its own, our hooks and services, and a fake of the API."""
+"""A real Claude Code with its own HOME, our hooks and services, and a fake of the API."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ LODGE = "The door of the lodge faces south, because the ice comes from the north
 
 @dataclass(frozen=True)
 class Claude:
-    """A client with a HOME of its own, our hooks in it and our services beside it."""
+    """A client with its own HOME that has our hooks, and our services beside it."""
 
     client: str
     user: Path
@@ -45,12 +45,12 @@ class Claude:
 
     @property
     def keeps_blocks(self) -> bool:
-        """Whether it stores in the transcript what hooks print."""
+        """Return whether the client stores in the transcript what hooks print."""
         return self.version >= (2, 1, 100)
 
     @property
     def environment(self) -> dict[str, str]:
-        """Nothing of this machine's but the PATH."""
+        """Return an environment that takes nothing but PATH from this machine."""
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.user),
@@ -60,7 +60,7 @@ class Claude:
             "ANTHROPIC_BASE_URL": self.address,
             "NO_PROXY": "127.0.0.1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",  # a return would send what is suggested
+            "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",  # a return key would send the suggestion
             "DISABLE_AUTOUPDATER": "1",
             "IS_SANDBOX": "1",
             "TERM": "xterm-256color",
@@ -68,11 +68,11 @@ class Claude:
 
     @property
     def command(self) -> list[str]:
-        """What starts it, whatever it is to do."""
+        """Return the beginning of every command that starts the client."""
         return [self.client, "--allowedTools", TOOLS, "--model", "claude-haiku-4-5"]
 
     def run(self, prompt: str, *options: str, cwd: Path | None = None) -> str:
-        """Run one headless session to its end; return its id."""
+        """Run one headless session to its end and return its id."""
         done = subprocess.run(
             [*self.command, "-p", prompt, *options],
             cwd=cwd or self.project, env=self.environment, capture_output=True, timeout=120, check=False,
@@ -83,14 +83,14 @@ class Claude:
         return session_id
 
     def ask(self, prompt: str, *options: str, cwd: Path | None = None) -> str:
-        """Run one headless session and wait until it is remembered; return its id."""
+        """Run one headless session, wait for its summary and return its id."""
         session_id = self.run(prompt, *options, cwd=cwd)
         settle()
         wait_until(lambda: summary_of(session_id), timeout_s=PATIENCE_S)
         return session_id
 
     def do(self, *command: str) -> None:
-        """Have the client do something else than a session."""
+        """Run a command of the client other than a session."""
         done = subprocess.run(
             [self.client, *command],
             cwd=self.project, env=self.environment, capture_output=True, timeout=120, check=False,
@@ -116,7 +116,7 @@ class Claude:
             os.write(ours, text.encode())
 
             def happened() -> bool:
-                time.sleep(1)  # a return that comes with the text would be pasted
+                time.sleep(1)  # a return key that arrives with the text counts as pasted
                 if events().count(until) == before:
                     os.write(ours, b"\r")
                 return events().count(until) > before
@@ -137,13 +137,13 @@ class Claude:
             os.close(ours)
 
     def told(self, prompt: str) -> list[str]:
-        """Return the blocks that came into the context with a prompt, after the last answer before it."""
+        """Return the blocks that entered the context with a prompt, after the last answer before it."""
         messages = self.asked(prompt)
         answers = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
         return blocks_in(messages[answers[-1] + 1 if answers else 0 :])
 
     def asked(self, prompt: str) -> list[Body]:
-        """Return the messages of the first request that carries a prompt."""
+        """Return the messages of the first request that contains a prompt."""
         bodies = (request.body for request in self.fake.requests if request.body.get("tools"))
         found: list[Body] = next(
             body["messages"] for body in bodies if prompt in json.dumps(body["messages"], ensure_ascii=False)
@@ -152,7 +152,7 @@ class Claude:
 
 
 def blocks_in(messages: list[Body], hook: str = "SessionStart") -> list[str]:
-    """Return the blocks of a hook in messages, each whole."""
+    """Return the whole blocks of a hook in messages."""
     text = said(messages)
     assert "Output too large" not in text
     found = re.findall(BLOCK.format(hook), text, re.DOTALL)
@@ -166,7 +166,7 @@ def said(messages: list[Body]) -> str:
 
 
 def has_it_done_by_a_sub_agent(task: str, tool: str) -> Callable[[Body], Body]:
-    """Return a model that gives a task to a sub-agent, which does it, and then says that it is done."""
+    """Return a model that delegates a task to a sub-agent, which does it, and then reports it done."""
     given = {"description": "Count", "prompt": task, "subagent_type": "general-purpose"}
 
     def act(body: Body) -> Body:
@@ -187,7 +187,7 @@ def text_of(message: Body) -> str:
 
 
 def events() -> list[str]:
-    """Return the names of the events so far, with the source of each SessionStart, in order."""
+    """Return the names of the events so far, in order, with the source of each SessionStart."""
     if not rows("SELECT 1 FROM sqlite_schema WHERE name = 'pending_queue'"):
         return []
     query = "SELECT event_name, json_extract(raw_output, '$.source') FROM pending_queue ORDER BY seq"
@@ -195,30 +195,30 @@ def events() -> list[str]:
 
 
 def sources() -> list[str]:
-    """Return what started the sessions so far, in order."""
+    """Return the source of each session start so far, in order."""
     return [event.split()[1] for event in events() if event.startswith("SessionStart")]
 
 
 def summary_of(session_id: str) -> str:
-    """Return what is remembered of a session as a whole."""
+    """Return the stored summary of a session."""
     session = queries.session(session_id)
     return session.summary or "" if session else ""
 
 
 def settle() -> None:
-    """Wait until the services have taken in every event."""
+    """Wait until the services have processed every event."""
     wait_until(lambda: queries.queue_stats()["raw"] == 0, timeout_s=PATIENCE_S)
 
 
 def read_away(terminal: int) -> None:
-    """Read what a client draws until it or the terminal is gone."""
+    """Read a client's output until it or the terminal is gone."""
     with contextlib.suppress(OSError):
         while os.read(terminal, 65536):
             pass
 
 
 def remember_much(project: Path) -> None:
-    """Fill the project's memory with more than any block holds, two UTF-16 units to the character."""
+    """Fill the project's memory with more than any block holds; the emoji take two UTF-16 units each."""
     then = {"project_dir": str(project), "last_event_at": LONG_AGO, "started_at": LONG_AGO}
     session_row("00000000-lodge", **then)
     old = observation_row("f" * 32, session_id="00000000-lodge", project_dir=str(project), tool_name="Edit")
@@ -227,13 +227,13 @@ def remember_much(project: Path) -> None:
     queries.save_observation({**old, **plan})
     for number in range(40):
         told, session_id = f"{number} " + f"{BEAVER * 4} " * 100, f"{number:08}-old"
-        session_row(session_id, **then, summary=told, summarized_pk=1_000)  # as told as it will ever be
+        session_row(session_id, **then, summary=told, summarized_pk=1_000)  # no later summary replaces it
         row = observation_row(f"{number:032x}", session_id=session_id, project_dir=str(project))
         queries.save_observation({**row, "created_at": LONG_AGO, "summary": told})
 
 
 def repository(folder: Path) -> None:
-    """Make a folder a git repository with one commit, on the branch `main`."""
+    """Make a folder a git repository with one commit on the branch `main`."""
     (folder / "README.md").write_text("A river.\n")
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "README.md")
@@ -247,7 +247,7 @@ def git(folder: Path, *command: str) -> None:
 
 @contextmanager
 def installed(client: str, user: Path, project: Path) -> Iterator[Claude]:
-    """Start the services; yield a client with our hooks, whose model runs a command and says what it did."""
+    """Start the services and yield a client with our hooks, whose model runs a command and reports it."""
     (user / ".claude").mkdir(parents=True)
     seen = {
         "hasCompletedOnboarding": True,
@@ -273,6 +273,6 @@ def installed(client: str, user: Path, project: Path) -> Iterator[Claude]:
 
 
 def down() -> None:
-    """Stop the services, and wait until the supervisor is gone, too."""
+    """Stop the services and wait until the supervisor has ended, too."""
     supervise.down()
-    wait_until(lambda: not Path(config.home(), "supervisord.pid").exists())  # it goes after its socket
+    wait_until(lambda: not Path(config.home(), "supervisord.pid").exists())  # removed after its socket

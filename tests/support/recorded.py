@@ -1,4 +1,4 @@
-"""The recorded sessions of tests/data, their facts, and what a memory made of them."""
+"""The recorded sessions of tests/data, the facts in them, and what a memory stored of them."""
 
 import base64
 import json
@@ -40,7 +40,7 @@ def events(version: str) -> Iterator[dict[str, Any]]:
 
 
 def play(events: list[dict[str, Any]]) -> str:
-    """Work a session off as the consumer does, and return its id."""
+    """Process a session as the consumer does and return its id."""
     for event in events:
         inbox.append(json.dumps(event), demo.PROJECT)
         for event_id in queries.unfinished_events():
@@ -56,13 +56,13 @@ def play(events: list[dict[str, Any]]) -> str:
 
 
 def comparable(row: models.Observation) -> tuple[str, str, tuple[str, ...], str]:
-    """Return an observation without what differs from run to run: hashes, times, addresses."""
+    """Return an observation without what differs between runs: hashes, times, addresses."""
     text = re.sub(r"\b[0-9a-f]{7}\b|0x[0-9a-f]+|\b\d+\.\d+ ?s\b", "#", f"{row.title}\n{row.summary}")
     return (row.tool_name, text.split("\n", 1)[0], tuple(row.files_touched), text)
 
 
 def leaks(folder: Path) -> list[tuple[str, str]]:
-    """Return the file and the beginning of each planted secret or private passage in it."""
+    """Return file and first characters of each planted secret or private passage found in a folder."""
     forbidden = [fact["value"] for fact in FACTS["secrets"] + FACTS["private"]]
     forbidden += [json.dumps(value)[1:-1] for value in forbidden if not value.isascii()]
     files = [path for path in folder.rglob("*") if path.is_file()]

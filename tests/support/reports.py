@@ -1,4 +1,4 @@
-"""Share among tests of reports a memory of the recorded history, on a disk that changes with it."""
+"""Shared by tests of reports: a memory of the recorded history, on a disk that changes with it."""
 
 import datetime as dt
 import sys
@@ -19,7 +19,7 @@ import recorded_ledger
 
 
 def play_history(folder: Path, monkeypatch: Any) -> list[str]:
-    """Work the recorded sessions off as the consumer does, in a folder, and return their ids."""
+    """Process the recorded sessions in a folder as the consumer does, and return their ids."""
     folder.mkdir()
     sessions: dict[str, list[dict[str, Any]]] = {}
     for event in recorded_ledger.events(folder):
@@ -35,7 +35,7 @@ def play_history(folder: Path, monkeypatch: Any) -> list[str]:
 
 
 def gathered(**options: Any) -> Report:
-    """Return a report as of now."""
+    """Return a report at the current time."""
     return gather.gather(**({"daily_budget_usd": 1.0, "now": time.time()} | options))
 
 
@@ -45,5 +45,5 @@ def at(*moment: int) -> str:
 
 
 def run(*arguments: str, columns: int = 100, cwd: Path | None = None) -> Done:
-    """Ask for a report as a user does."""
+    """Print a report as a user does."""
     return command("report", *arguments, columns=columns, cwd=cwd)

@@ -1,4 +1,4 @@
-"""Draws captures of any shape and texts of many alphabets, for Hypothesis."""
+"""Hypothesis strategies for captures of any shape and texts in many alphabets."""
 # ruff: noqa: RUF001  (letters that look alike are what is drawn)
 
 from hypothesis import strategies as st
@@ -62,7 +62,7 @@ ALPHABETS = (
 )  # fmt: skip
 
 
-# Those of scripts that part no words.
+# Letters of scripts that do not separate words.
 SIGNS = "データベース技術がぎぱ保存数据库데이터베이스저장"
 
 

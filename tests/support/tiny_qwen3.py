@@ -1,4 +1,4 @@
-"""Makes a Qwen3 embedding model of the real architecture, small enough for a test: 0.6 MB, random weights."""
+"""Make a Qwen3 embedding model of the real architecture, small enough for a test: 0.6 MB, random weights."""
 
 import argparse
 import glob
@@ -13,7 +13,7 @@ OWN_PROMPTS = {"query": "Instruct: the model's own\nQuery:", "document": ""}
 
 
 def make(folder: Path) -> Path:
-    """Write config, weights, tokenizer, last-token pooling, normalization and prompts, as the real one's."""
+    """Write config, weights, tokenizer, last-token pooling, normalization and prompts in the real layout."""
     import torch
     from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3Model
 

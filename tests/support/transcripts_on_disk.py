@@ -1,4 +1,4 @@
-"""Transcripts as Claude Code writes them: the recorded ones, and what a test puts together line by line."""
+"""Transcripts as Claude Code writes them: the recorded ones, and ones that tests build line by line."""
 
 import datetime as dt
 import gzip
@@ -18,7 +18,7 @@ CWD = "/home/dev/shop"
 
 
 def recorded(version: str, root: Path) -> None:
-    """Write the recorded sessions of a client below `root`, secrets and all, as old as they are."""
+    """Write a client's recorded sessions below `root`, with their secrets and their old times."""
     with gzip.open(DATA / "ledger" / "transcripts.json.gz", "rt", encoding="utf-8") as file:
         texts: dict[str, str] = json.load(file)
     for name, text in texts.items():
@@ -30,7 +30,7 @@ def recorded(version: str, root: Path) -> None:
 
 
 def take_in(*arguments: str) -> dict[str, Any]:
-    """Import transcripts by the command, and return its answer."""
+    """Import transcripts with the command and return its JSON answer."""
     done = command("import", "transcripts", "--json", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -38,7 +38,7 @@ def take_in(*arguments: str) -> dict[str, Any]:
 
 
 class Lines:
-    """The lines of a transcript, each a second after the one before; every method returns the object."""
+    """The lines of a transcript, each one second after the last; methods return the object itself."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class Lines:
 
     @property
     def at(self) -> str:
-        """When the last line was written, as the memory writes times."""
+        """Return the time of the last line, in the memory's format."""
         return self._at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def user(self, content: Any, **fields: Any) -> Self:
-        """Add what stands in the user's name."""
+        """Add a message of the user role."""
         return self.add("user", message={"role": "user", "content": content}, **fields)
 
     def said(self, text: str, *, same: bool = False, **fields: Any) -> Self:
-        """Add what the assistant said, in the `same` message as before or in another."""
+        """Add text of the assistant, in the `same` message as the last line or in a new one."""
         return self._assistant({"type": "text", "text": text}, same=same, **fields)
 
     def call(self, tool: str, given: Any, *, call_id: str = "", after_s: float = 1) -> Self:
@@ -78,12 +78,12 @@ class Lines:
         return self._assistant(block, same=False, after_s=after_s)
 
     def result(self, shown: Any, response: Any = None, *, is_error: bool = False) -> Self:
-        """Add the last call's result, with the object that its hook had where there is one."""
+        """Add the result of the last call, with the response object that its hook had, if any."""
         block = {"type": "tool_result", "tool_use_id": self._call_id, "content": shown, "is_error": is_error}
         return self.user([block], **({} if response is None else {"toolUseResult": response}))
 
     def bash(self, command: str, output: str = "") -> Self:
-        """Add a command and what it printed."""
+        """Add a command and its output."""
         response = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
         return self.call("Bash", {"command": command}).result(output, response)
 
@@ -94,7 +94,7 @@ class Lines:
         return self.call("Write", {"file_path": path, "content": content}).result("File written", response)
 
     def edited(self, path: str, before: str, old: str, new: str) -> Self:
-        """Add an Edit of a file, with all of the file before it."""
+        """Add an Edit of a file, with the file's content before it."""
         given = {"file_path": path, "old_string": old, "new_string": new}
         response = {"filePath": path, "originalFile": before, "structuredPatch": []}
         return self.call("Edit", given).result("File edited", response)
@@ -113,11 +113,11 @@ class Lines:
         return self
 
     def text(self) -> str:
-        """Return the lines as the client writes them."""
+        """Return the lines as Claude Code writes them."""
         return "".join(f"{json.dumps(line)}\n" for line in self._lines)
 
     def write(self, root: Path, *, name: str = "") -> Path:
-        """Write the lines to their file below `root`, as old as they are, and return its path."""
+        """Write the lines to their file below `root`, with the last line's time, and return its path."""
         path = root / FOLDER / (name or f"{self._session_id}.jsonl")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.text())
@@ -133,7 +133,7 @@ class Lines:
 
 
 def remembered() -> list[Any]:
-    """Return all that is remembered, without what differs from run to run, and all that is in the queue."""
+    """Return all rows of memory and queue, without what differs between runs."""
     rows = models.Observation.select().order_by(models.Observation.created_at, models.Observation.id)
     queue = models.PendingEvent.select().order_by(models.PendingEvent.id)
     sessions = models.Session.select().order_by(models.Session.id)
@@ -146,7 +146,7 @@ def remembered() -> list[Any]:
 
 
 def a_session(root: Path, **whose: Any) -> Lines:
-    """Write a session of a few calls and return its lines, so that more can follow."""
+    """Write a session of a few calls and return its lines, so that a test can append more."""
     lines = Lines(**whose).user("Round the totals in invoice.py")
     lines.bash("pytest -q", "2 passed in 0.1s").bash("git log --oneline", "abc1234 Start").said("They are.")
     lines.write(root)

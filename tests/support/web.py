@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Connection(http.client.HTTPConnection):
-    """HTTP over the unix socket of a data directory."""
+    """HTTP over the Unix socket of a data directory."""
 
     def __init__(self, path: Path) -> None:
         super().__init__("localhost", timeout=10)
@@ -21,7 +21,7 @@ class Connection(http.client.HTTPConnection):
 
 
 def get(home: Path, path: str, method: str = "GET") -> tuple[int, dict[str, Any]]:
-    """Return status and JSON of a request."""
+    """Return status and JSON body of a request."""
     connection = Connection(home / "worker.sock")
     connection.request(method, path)
     response = connection.getresponse()
