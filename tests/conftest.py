@@ -1,8 +1,8 @@
-"""Give every test a data directory of its own, default signals, nothing left running.
+"""Give every test its own data directory and default signals, and fail if a process is left running.
 
-A test that starts another process or a server, or loads the embedding model, gets the mark `process` here: by
-the code of the test, its fixtures and the functions of tests/ that they call, or by its mark `meaning`. One
-whose process the product starts, git for example, says so itself with `@pytest.mark.process`; else it fails.
+A test that starts a process or a server, or loads the embedding model, gets the mark `process` here, found in
+the code of the test, its fixtures and the functions of tests/ that they call, or by its mark `meaning`. A
+test in which the product starts a process, such as git, must have `@pytest.mark.process`; else it fails.
 """
 
 import contextlib
@@ -29,24 +29,24 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.codemap import isolation
 from claude_mem_lite.storage import files, models, queries
 
-# A job in the background of a script ignores SIGINT, and so would all that the tests start.
+# A script's background job ignores SIGINT, and every process that the tests start would inherit that.
 for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 process_watch.watch()
-# What is imported, or run without the fixture `home`, finds a data directory too: never the developer's own.
+# Imports, and tests without the fixture `home`, use this data directory, never the developer's own.
 _nobodys = tempfile.TemporaryDirectory(prefix="cml-")
 os.environ["CLAUDE_MEM_HOME"] = _nobodys.name
-# Nor another client's settings: these folders do not exist.
+# Other clients' settings are not used either: these folders do not exist.
 os.environ["CODEX_HOME"] = os.path.join(_nobodys.name, "codex")
 os.environ["GEMINI_CLI_HOME"] = os.path.join(_nobodys.name, "gemini")
-# Without bytecode each of the many processes would compile the package anew, and each run the tests.
+# Without bytecode files every process would compile the package again, and every run the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests with a real transformer, and those that start a process."""
+    """Mark tests that use a real transformer and tests that start a process."""
     for item in items:
         if "tiny" in getattr(item, "fixturenames", ()):
             item.add_marker("qwen")
@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def in_memory() -> str | None:
-    """Return a folder in memory; None where there is none with room. On a disk half the time is waits."""
+    """Return a folder in memory, since disk waits double a run's time; None if it lacks 4 GiB of room."""
     folder = "/dev/shm"  # noqa: S108  (the folder that is made there is the user's alone)
     has_room = os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 4 << 30
     return folder if has_room else None
@@ -64,7 +64,7 @@ def in_memory() -> str | None:
 
 @pytest.fixture(scope="session", autouse=True)
 def run_folder() -> Iterator[Path]:
-    """Return this run's folder; its name is in the environment of every process that a test starts."""
+    """Return this run's folder; every process that a test starts has its name in the environment."""
     folder = Path(tempfile.mkdtemp(prefix="cml-", dir=in_memory()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAUDE_MEM_TEST_RUN", folder.name)
@@ -74,7 +74,7 @@ def run_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_is_left_running(run_folder: Path) -> Iterator[None]:
-    """Fail where a process of a module's tests outlives them, and end it."""
+    """Kill processes that outlive a module's tests, and fail."""
     yield
     left = process_watch.left_running(run_folder.name)
     for pid in left:
@@ -84,7 +84,7 @@ def _nothing_is_left_running(run_folder: Path) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _is_marked(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail where a test without the mark `process` starts one."""
+    """Fail if a test without the mark `process` starts one."""
     process_watch.started()
     yield
     if request.node.get_closest_marker("process") is None:
@@ -93,7 +93,7 @@ def _is_marked(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the machine's key, proxy and session away from the tests, and from the processes they start."""
+    """Remove the machine's API keys, proxies and Claude Code session from the environment."""
     for name in list(os.environ):
         if name.startswith(("ANTHROPIC_", "CLAUDECODE", "CLAUDE_CODE")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
@@ -101,10 +101,10 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def home(run_folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return an empty data directory; its path is short, because unix sockets lie in it.
+    """Return an empty data directory, with a path short enough for unix sockets.
 
-    Its services search by words alone, unless the test is marked `meaning`: loading the model and LanceDB
-    takes a process seconds.
+    Its services search by full text alone, unless the test is marked `meaning`: loading the model takes a
+    process seconds.
     """
     folder = Path(tempfile.mkdtemp(dir=run_folder, prefix=""))
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(folder))
@@ -118,7 +118,7 @@ def home(run_folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.M
 
 @pytest.fixture(scope="session")
 def blank(run_folder: Path) -> Path:
-    """Return a data directory with both databases, empty and closed: a copy costs a tenth of making them."""
+    """Return a data directory with two empty, closed databases; copying it takes a tenth of the time."""
     folder = run_folder / "blank"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAUDE_MEM_HOME", str(folder))
@@ -144,7 +144,7 @@ def memory(blank: Path, home: Path) -> Path:
 
 @pytest.fixture
 def projects(claude_dir: Path) -> Path:
-    """Return Claude Code's folder of transcripts, empty."""
+    """Return Claude Code's transcripts folder, empty."""
     folder = claude_dir / "projects"
     folder.mkdir(parents=True)
     return folder
@@ -152,7 +152,7 @@ def projects(claude_dir: Path) -> Path:
 
 @pytest.fixture
 def no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the models that the machine has fetched away, and point the hub where nobody is."""
+    """Hide the models that the machine has downloaded, and make the hub unreachable."""
     for name in ("HF_HOME", "HF_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
@@ -161,14 +161,14 @@ def no_hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def claude_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return Claude Code's own folder, which is not there yet."""
+    """Return the path of Claude Code's own folder, which does not exist yet."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     return tmp_path / "claude"
 
 
 @pytest.fixture
 def claude(claude_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder for Claude Code's own files; there is no client on the PATH."""
+    """Return an empty folder for Claude Code's own files, with no client on the PATH."""
     claude_dir.mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
@@ -190,7 +190,7 @@ def skill(claude: Path) -> Path:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have commands in this process wait a tenth of a second for a lock, not five."""
+    """Make commands in this process wait 0.1 seconds for a lock instead of five."""
     monkeypatch.setitem(files.connect.__kwdefaults__, "timeout_s", 0.1)
 
 
@@ -198,7 +198,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def fill_once(
     memory: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Callable[[], object]], None]:
-    """Return what fills the data directory by a function; who asks again in this run gets a copy of that."""
+    """Return a function that fills the data directory by `by` once per run and then copies the result."""
     of_all_workers = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         of_all_workers = of_all_workers.parent
@@ -220,7 +220,7 @@ def fill_once(
 
 
 def copy_files(source: Path, target: Path) -> None:
-    """Copy a data directory without sockets and pipes."""
+    """Copy a data directory's regular files, without sockets and pipes."""
     for path in source.rglob("*"):
         if path.is_file():
             copy = target / path.relative_to(source)
@@ -230,7 +230,7 @@ def copy_files(source: Path, target: Path) -> None:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a tiny Qwen3, or skip the test where what it needs is not installed."""
+    """Return the folder of a tiny Qwen3; skip the test if its libraries are not installed."""
     for library in ("torch", "sentence_transformers"):
         pytest.importorskip(
             library, reason=f"{library} is not installed: the extra [qwen]", exc_type=ImportError
@@ -242,7 +242,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tiny_on_disk(tiny: Path, home: Path) -> Path:
-    """Put the tiny Qwen3 where a downloaded one lies."""
+    """Put the tiny Qwen3 where a download would put the real one."""
     folder = Path(config.models_dir()) / "Qwen--Qwen3-Embedding-0.6B"
     shutil.copytree(tiny, folder)
     return folder
@@ -250,7 +250,7 @@ def tiny_on_disk(tiny: Path, home: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def certificates() -> ssl.SSLContext:
-    """Return the machine's certificates, which take 30 ms to read; the SDK reads them for each client."""
+    """Return the machine's certificates, read once: each SDK client would take 30 ms to read them."""
     return ssl.create_default_context()
 
 
@@ -258,9 +258,9 @@ def certificates() -> ssl.SSLContext:
 def fake(
     memory: Path, certificates: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[FakeMessages]:
-    """Serve a Messages API that answers well, and have the user agree to it and to the key.
+    """Serve a fake Messages API with the user's consent to its address and key.
 
-    A server that hangs is waited for as short as a busy machine allows.
+    The timeout for a hanging server is 5 seconds, the shortest that a busy machine allows.
     """
     from support.claudes_words import KEY, consent, words_about
 
@@ -286,7 +286,7 @@ def consumer(memory: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
 
 @pytest.fixture
 def isolated() -> Iterator[None]:
-    """Have sources read in a worker process, as the consumer does."""
+    """Read sources in a worker process, as the consumer does."""
     with isolation.isolated():
         yield
 
@@ -300,7 +300,7 @@ def web_alone(memory: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def web_and_consumer(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path]:
-    """Start a web process and a consumer."""
+    """Start a web process and a consumer; return their data directory."""
     consumer()
     with web_process():
         yield memory
@@ -308,7 +308,7 @@ def web_and_consumer(memory: Path, consumer: Callable[[], Any]) -> Iterator[Path
 
 @pytest.fixture
 def services(home: Path) -> Iterator[Path]:
-    """Start the services, and have them stopped at the end."""
+    """Start the services, and stop them at the end."""
     started = claude_mem("up")
     assert (started.returncode, started.stdout, started.stderr) == (0, STARTED, "")
     yield home
@@ -317,7 +317,7 @@ def services(home: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def web(memory: Path) -> Iterator[Path]:
-    """Start the web process on a memory of two sessions, and return its data directory."""
+    """Start the web process on a memory of one session and a pending event; return its data directory."""
     session_row(summary="Moved the book to SQLite.")
     written = {"title": "Edit storage", "summary": "Why: WAL breaks on NFS.", "detail": "line"}
     queries.save_observation(observation_row("abcdef1234", **written))

@@ -1,4 +1,4 @@
-"""The call graph as a flowchart: what it shows and leaves out, and that no name gets out of its label."""
+"""Call graphs as Mermaid flowcharts: what is drawn, what is cut, and that no name escapes its label."""
 
 import itertools
 import json
@@ -31,14 +31,14 @@ MODULE = ("ledger/journal.py", "<module>")
 OUTSIDE = ("", "dict[str, int].update")
 CHANGES = {POST: "modified", PARSE: "new", OLD: "deleted"}
 
-# As captured, and as the reader sees it.
+# Hostile labels as captured, each with the text that the reader should see.
 KNOWN = cases.load("hostile/labels")
 HOSTILE: dict[str, str] = {text: text for text in KNOWN["as_written"]} | dict(KNOWN["shown"])
 HOSTILE |= {"\ud800.py": "\\ud800.py", "\udcff\udcfe": "\\udcff\\udcfe"}
 
 
 def mermaid(*diagrams: str, draw: bool = False) -> list[dict[str, Any]]:
-    """Return what the real Mermaid makes of diagrams."""
+    """Return Mermaid's own parse of each diagram, and its drawing if asked."""
     given = json.dumps({"diagrams": diagrams, "draw": draw})
     done = finished("node", str(FOLDER / "parse.mjs"), input=given, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -49,7 +49,7 @@ def mermaid(*diagrams: str, draw: bool = False) -> list[dict[str, Any]]:
 def parsed(
     *boxes: tuple[str, list[tuple[str, list[str]]]], arrows: list[tuple[int, int, str]]
 ) -> dict[str, Any]:
-    """Return what Mermaid must find: files with labels and classes of their nodes, arrows by number."""
+    """Return the expected parse: files with their nodes' labels and classes, arrows by node number."""
     nodes = [each for _, inside in boxes for each in inside]
     ids = iter(range(len(nodes)))
     groups = [(file, [f"n{next(ids)}" for _ in inside]) for file, inside in boxes]
@@ -68,7 +68,7 @@ def parsed(
 
 
 def test_a_graph_is_written_in_the_order_it_came_in() -> None:
-    """A box for each file, solid arrows for certain calls, dashed for the others, colours for changes."""
+    """Files are boxes, certain calls solid arrows, other calls dashed, changes coloured."""
     calls = {(POST, PARSE): True, (MODULE, POST): False, (PARSE, OUTSIDE): True}
 
     text = render([POST, PARSE, OLD], calls, CHANGES)
@@ -99,12 +99,12 @@ def test_a_graph_is_written_in_the_order_it_came_in() -> None:
 
 
 def test_an_empty_graph_says_so() -> None:
-    """There is always a diagram to show."""
+    """An empty graph still renders a valid diagram with one node."""
     assert render([], {}, {}) == 'flowchart LR\n    n0["Nothing to show"]\n'
 
 
 def test_nothing_is_drawn_twice() -> None:
-    """A node is its file and name, however often it is named."""
+    """A node is identified by file and name and drawn once, however often it is given."""
     text = render([POST, POST], {(POST, PARSE): True, (POST, ("other.py", POST[1])): True}, {})
 
     assert text.count('["Journal.post"]') == 2
@@ -113,19 +113,19 @@ def test_nothing_is_drawn_twice() -> None:
 
 @pytest.mark.parametrize(("name", "label"), CASES["labels"])
 def test_a_label_is_readable_and_no_markdown(name: str, label: str) -> None:
-    """Names stand as they are; what early versions of Mermaid 11 take for Markdown is an entity."""
+    """Labels show names unchanged; what early Mermaid 11 reads as Markdown is escaped."""
     assert f'n0["{label}"]' in render([("a.py", name)], {}, {})
 
 
 def test_a_change_nobody_knows_is_not_drawn() -> None:
-    """Only the three changes have colours; what else stands there reaches no line of the diagram."""
+    """Only the three known changes get a colour; any other value never reaches the diagram."""
     text = render([("a.py", "f")], {}, {("a.py", "f"): 'x fill:red"\n'})
 
     assert text == 'flowchart LR\n    subgraph f0["a.py"]\n        n0["f"]\n    end\n'
 
 
 def test_a_long_label_is_cut() -> None:
-    """A name keeps its start, a path its end, and neither is longer than 80 characters."""
+    """A long name keeps its start and a long path its end, both within 80 characters."""
     text = render([("p" * 100 + "/end.py", "start" + "n" * 10_000)], {}, {})
 
     assert f'["#8230;{"p" * 72}/end.py"]' in text
@@ -133,7 +133,7 @@ def test_a_long_label_is_cut() -> None:
 
 
 def test_a_large_graph_loses_its_tail() -> None:
-    """Changed nodes are kept first, then their neighbours; a comment says how many are missing."""
+    """Changed nodes are kept first, then their neighbours; a comment counts the omitted ones."""
     nodes = [(f"src/file_{number % 50}.py", f"Class.method_{number}") for number in range(3_000)]
     changed = ("src/last.py", "changed")
     calls = [*itertools.pairwise(nodes[:2_001]), (nodes[-1], changed), (nodes[0], ("", "x" * 70))]
@@ -154,7 +154,7 @@ def test_a_large_graph_loses_its_tail() -> None:
 
 @pytest.mark.parametrize(("callers", "drawn", "folded"), [(13, 13, 0), (14, 12, 2), (40, 12, 28)])
 def test_callers_past_a_dozen_are_folded(callers: int, drawn: int, folded: int) -> None:
-    """One node counts them; those that changed are drawn first."""
+    """Past twelve callers, one node counts the rest; changed callers are drawn first."""
     functions = [("b.py", f"f{n}") for n in range(callers)]
     calls = dict.fromkeys([(each, ("a.py", "busy")) for each in functions], True)
     calls[functions[0], ("a.py", "quiet")] = True
@@ -169,7 +169,7 @@ def test_callers_past_a_dozen_are_folded(callers: int, drawn: int, folded: int) 
 
 @pytest.mark.parametrize("char", ["a", "\x00", "\U0001f600", "\U00020000", '"'])
 def test_no_label_makes_a_diagram_too_large(char: str) -> None:
-    """The bound holds in the units Mermaid counts in, whatever the labels are made of."""
+    """The size limit holds in UTF-16 units, as Mermaid counts, for any characters in labels."""
     nodes = [(f"{number}{char * 100}", f"{number}{char * 100}") for number in range(2_000)]
     calls = dict.fromkeys(itertools.product(nodes[:40], repeat=2), True)
 
@@ -179,7 +179,7 @@ def test_no_label_makes_a_diagram_too_large(char: str) -> None:
 
 
 def test_ci_installs_what_the_skip_asks_for() -> None:
-    """The command is the same everywhere, and each version is an exact one."""
+    """CI and docs name the same install command, and every version is pinned exactly."""
     assert INSTALL in (ROOT / ".ci" / "run").read_text()
     assert INSTALL in (ROOT / "docs" / "benchmarks.md").read_text()
     assert all(version.replace(".", "").isdigit() for version in PACKAGES.values())
@@ -187,7 +187,7 @@ def test_ci_installs_what_the_skip_asks_for() -> None:
 
 @real_parser
 def test_mermaid_reads_what_was_put_in() -> None:
-    """Nodes, files, calls and colours of an ordinary graph and of none arrive as they are, and are drawn."""
+    """Mermaid parses and draws nodes, files, calls and colours as given, also for no nodes."""
     calls = {(POST, PARSE): True, (MODULE, POST): False, (POST, OUTSIDE): True, (POST, POST): True}
 
     drawn = render([POST, MODULE, PARSE, OLD], calls, CHANGES)
@@ -213,7 +213,7 @@ def test_mermaid_reads_what_was_put_in() -> None:
 
 @real_parser
 def test_mermaid_takes_the_largest_graph() -> None:
-    """At the limit of nodes and arrows every one of them is parsed."""
+    """Mermaid parses every node and arrow of a graph at the size limit."""
     nodes = [(f"src/file_{number % 50}.py", f"Class.method_{number}") for number in range(3_000)]
     text = render(nodes, {(nodes[0], node): True for node in nodes}, {})
 
@@ -225,7 +225,7 @@ def test_mermaid_takes_the_largest_graph() -> None:
 
 @real_parser
 def test_no_name_gets_out_of_its_label() -> None:
-    """As path, name or unresolved callee: each hostile text is one label, and nothing else comes of it."""
+    """A hostile path, name or unresolved callee stays one label and adds nothing else."""
     texts = list(HOSTILE)
     diagrams = [
         render([(text, "f"), ("a.py", text)], {((text, "f"), ("", text)): True}, {(text, "f"): "new"})
@@ -246,7 +246,7 @@ def test_no_name_gets_out_of_its_label() -> None:
 
 @real_parser
 def test_names_do_no_harm_together() -> None:
-    """All in one diagram: the parser finds each, and the drawing has no other elements than plain names."""
+    """Hostile names in one diagram all parse, and draw no elements that plain names don't."""
     texts = list(HOSTILE)
     nodes = [(text, text) for text in texts]
     plain = [("a.py", "f"), ("b.py", "g")]

@@ -1,4 +1,4 @@
-"""The reader's copy of the vectors follows what the writer's process does, and stays within its memory."""
+"""The reader's copy of the vectors follows the writer's process and stays within its memory limit."""
 
 import itertools
 import subprocess
@@ -14,7 +14,7 @@ from claude_mem_lite.search.vectors import Vectors
 
 KEY, DIMENSION = "tiny_8", 8
 ROWS = 40
-# The writer's process: rows "id project seed" from its arguments, each write of its own.
+# The writer's process: takes rows "id project seed" as arguments and writes each one separately.
 WRITER = """
 import sys, numpy as np
 from claude_mem_lite.search.vectors import Vectors
@@ -29,21 +29,21 @@ _SECONDS = itertools.count(step=2.0)
 
 
 def look(views: Views, project_dir: str | None = "/p") -> View:
-    """Return a view as it is now: it looks again at most once a second."""
+    """Return an up-to-date view: the clock advances, since views refresh at most once a second."""
     view = views.get("observation", project_dir, now=next(_SECONDS))
     assert view is not None
     return view
 
 
 def vector(seed: int) -> np.ndarray:
-    """Return a direction of one's own."""
+    """Return the random unit vector of a seed, (8,) float32."""
     made = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
     unit: np.ndarray = made / np.linalg.norm(made)
     return unit
 
 
 def write(store: Vectors, *rows: tuple[str, str, int]) -> None:
-    """Write (id, project, seed) rows at once."""
+    """Write (id, project, seed) rows in one write."""
     store.write("observation", [(row_id, project, str(seed), vector(seed)) for row_id, project, seed in rows])
 
 
@@ -53,7 +53,7 @@ def write_elsewhere(*rows: str) -> None:
 
 
 def nearest_ids(view: View, seed: int, limit: int = 3) -> list[str]:
-    """Return the ids nearest to a direction."""
+    """Return the ids nearest to a seed's vector."""
     return list(view.nearest(vector(seed), limit=limit))
 
 
@@ -70,12 +70,12 @@ def writer(home: Path) -> Vectors:
 
 @pytest.fixture
 def views(writer: Vectors) -> Views:
-    """Return the reader's side, with a handle of its own."""
+    """Return the reader's side, on its own handle to the tables."""
     return Views(Vectors(KEY, DIMENSION))
 
 
 def seen(views: Views, project_dir: str | None = "/p") -> dict[str, int]:
-    """Return each id of a project with the seed of its vector, as a view has it."""
+    """Return the rows that a view shows of a project: each id with the seed of its vector."""
     view = views.get("observation", project_dir, now=next(_SECONDS))
     if view is None:
         return {}
@@ -86,7 +86,7 @@ def seen(views: Views, project_dir: str | None = "/p") -> dict[str, int]:
 
 
 def test_a_view_is_the_rows_of_its_project(writer: Vectors, views: Views) -> None:
-    """Nearest first, within some ids, with their mean; another project and no project have theirs."""
+    """A view ranks its own project's rows, also within given ids, and knows their mean."""
     write(writer, ("d", "/q", 4))
 
     here, there, everywhere = (look(views, project) for project in ("/p", "/q", None))
@@ -104,7 +104,7 @@ def test_a_view_is_the_rows_of_its_project(writer: Vectors, views: Views) -> Non
 
 
 def test_what_another_process_writes_is_seen(views: Views) -> None:
-    """New rows, rows written again and a second project, in several writes; nothing is there twice."""
+    """A reader sees another process's new and rewritten rows, each once and per project."""
     before = seen(views), seen(views, "/q"), seen(views, None)
 
     write_elsewhere("d /p 4", "a /p 5", "e /q 6", "d /p 7")
@@ -116,7 +116,7 @@ def test_what_another_process_writes_is_seen(views: Views) -> None:
 
 
 def test_the_mean_follows_the_rows(writer: Vectors, views: Views) -> None:
-    """Of the rows as they are now, each once."""
+    """The mean counts each current row once after rows are added and rewritten."""
     seen(views)
 
     write(writer, ("a", "/p", 5), ("d", "/p", 6))
@@ -126,17 +126,17 @@ def test_the_mean_follows_the_rows(writer: Vectors, views: Views) -> None:
 
 
 def test_a_view_without_changes_is_read_once(writer: Vectors, views: Views) -> None:
-    """The same object is given again, until something is written."""
+    """A view is cached until something is written; views already held stay unchanged."""
     first, again = look(views), look(views)
     write(writer, ("d", "/p", 4))
 
     assert first is again
-    assert len(first.rows.places) == 3  # who still works with it has what it had
+    assert len(first.rows.places) == 3  # a view in use keeps its rows
     assert look(views) is not first
 
 
 def test_tables_that_are_thrown_away_are_forgotten(writer: Vectors, views: Views) -> None:
-    """A deleted folder is no rows; made anew, its rows are seen."""
+    """After the folder is deleted a view is empty, and rows written anew are seen."""
     seen(views)
 
     vectors.discard()
@@ -147,7 +147,7 @@ def test_tables_that_are_thrown_away_are_forgotten(writer: Vectors, views: Views
 
 
 def test_a_table_made_anew_between_two_looks_is_seen(writer: Vectors, views: Views) -> None:
-    """With as many versions as the old one, or more: none of the old rows is left, none of the new missed."""
+    """A recreated table is read in full, even if it has as many versions as the old one."""
     write(writer, ("old", "/p", 1))
     seen(views)
 
@@ -158,7 +158,7 @@ def test_a_table_made_anew_between_two_looks_is_seen(writer: Vectors, views: Vie
 
 
 def test_deleted_rows_are_gone_from_a_view(writer: Vectors, views: Views) -> None:
-    """Alone, and together with new ones."""
+    """Deleted rows leave the view, whether or not new rows come at the same time."""
     seen(views)
     writer.delete("observation", ["b"])
     first = seen(views)
@@ -171,13 +171,13 @@ def test_deleted_rows_are_gone_from_a_view(writer: Vectors, views: Views) -> Non
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let LanceDB's index pay for forty rows."""
+    """Lower the threshold for a LanceDB index to forty rows."""
     monkeypatch.setattr(lance, "INDEX_FROM_ROWS", ROWS)
 
 
 @pytest.mark.usefixtures("few")
 def test_a_large_project_is_asked_of_the_index(writer: Vectors, views: Views) -> None:
-    """LanceDB answers and answers the same, in a project and in all; small projects are compared."""
+    """A LanceDB index answers for large projects as a comparison would; small ones are compared."""
     write(writer, *[(f"n{number:02}", "/p", 10 + number) for number in range(ROWS)], ("x", "/q", 60))
     compared = look(views)
     lance.build(writer, "observation")
@@ -202,7 +202,7 @@ def test_a_large_project_is_asked_of_the_index(writer: Vectors, views: Views) ->
 @pytest.mark.process
 @pytest.mark.usefixtures("few")
 def test_an_index_is_never_behind(writer: Vectors, views: Views) -> None:
-    """Rows written after it was made are found at once; what was written again or deleted is not."""
+    """Rows written after the index are found at once; replaced or deleted ones are not."""
     write(writer, *[(f"n{number:03}", "/p", 1_000 + number) for number in range(300)])
     lance.optimize(writer)
     before = look(views)
@@ -223,7 +223,7 @@ def test_an_index_is_never_behind(writer: Vectors, views: Views) -> None:
 @pytest.mark.process
 @pytest.mark.usefixtures("few")
 def test_an_index_is_made_anew_after_a_fifth(writer: Vectors, views: Views) -> None:
-    """Not before; the one before it is gone, and what reads it goes over to the new one."""
+    """The index is rebuilt once new rows exceed a fifth of the limit, and readers switch to it."""
     write(writer, *[(f"n{number:03}", "/p", number) for number in range(ROWS)])
     lance.optimize(writer)
     [first] = indexes()
@@ -249,7 +249,7 @@ def test_an_index_is_made_anew_after_a_fifth(writer: Vectors, views: Views) -> N
 def test_without_lancedb_all_vectors_are_compared(
     writer: Vectors, views: Views, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large project is found exactly, and who asks is told what would bring an index."""
+    """Without LanceDB a large project is searched exactly, and a hint names the extra to install."""
     write(writer, *[(f"n{number:02}", "/p", number) for number in range(ROWS)])
     monkeypatch.setattr(lance, "is_installed", lambda: False)
     lance.optimize(writer)
@@ -266,14 +266,14 @@ def test_without_lancedb_all_vectors_are_compared(
 
 
 def indexes() -> list[str]:
-    """Return the tables of LanceDB."""
+    """Return the names of the LanceDB tables."""
     return [path.name for path in Path(vectors.path()).parent.glob("*.lance")]
 
 
 def test_what_was_used_longest_ago_is_forgotten(
     writer: Vectors, views: Views, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The copies together stay within the limit; the last one is kept, however large."""
+    """Cached views stay within the limit; the most recent one is kept, however large."""
     for project in ("/q", "/r"):
         write(writer, *[(f"{project}{number}", project, number) for number in range(3)])
     row_bytes = DIMENSION

@@ -1,4 +1,4 @@
-"""The wheel, built from the sdist and installed without network in an environment of its own."""
+"""The wheels as built: their contents, and the package installed offline into its own environment."""
 
 import json
 import os
@@ -29,13 +29,13 @@ DIST_INFO = f"claude_mem_lite-{__version__}.dist-info"
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment with our wheel, and the dependencies of the one that runs the tests."""
+    """A virtual environment with our wheel and the dependencies of the test environment."""
 
     scripts: Path
     site_packages: Path
 
     def run(self, *command: str, stdin: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run a program of the environment far from our source, and return what it printed."""
+        """Run a program of the environment outside of our source tree, and return its result."""
         command = (self.scripts / command[0], *command[1:])
         env = {**os.environ, **variables}
         return finished(*command, input=stdin, cwd=self.site_packages, env=env, timeout=60)
@@ -43,7 +43,7 @@ class Environment:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel that is built from the sdist."""
+    """Return the wheel, built from the sdist."""
     folder = tmp_path_factory.mktemp("dist")
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     built = subprocess.run(build, capture_output=True, text=True, check=False)
@@ -53,27 +53,27 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Return an environment into which pip has installed the wheel."""
+    """Return an environment in which pip has installed the wheel."""
     folder = tmp_path_factory.mktemp("installed") / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     pip = [sys.executable, "-m", "pip", "--isolated", "--disable-pip-version-check", "--python", str(folder)]
     subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-deps", str(wheel)], check=True)
     names = {"base": str(folder), "platbase": str(folder)}
     site_packages = Path(sysconfig.get_path("purelib", "venv", names))
-    # Only the folder: the .pth file of an editable install in it would bring our source tree along.
+    # Only the folder's path: .pth files in it are not read, so an editable install adds no source tree.
     here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (site_packages / "dependencies.pth").write_text("\n".join(sorted(here)))
     return Environment(folder / "bin", site_packages)
 
 
 def rows(home: Path) -> list[tuple[Any, ...]]:
-    """Return the events in the queue of a data directory."""
+    """Return the events in the queue of a data directory as (event, tool, status)."""
     with closing(sqlite3.connect(home / "queue.db")) as connection:
         return connection.execute("SELECT event_name, tool_name, status FROM pending_queue").fetchall()
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
-    """The wheel holds every source file as it is, also those behind links, and its own record."""
+    """The wheel has every source file unchanged, also those behind symlinks, and its metadata."""
     source = ROOT / "src"
     expected = {
         os.path.relpath(os.path.join(folder, name), source)
@@ -93,7 +93,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 
 
 def test_the_sdist_holds_what_a_build_needs_and_nothing_else(wheel: Path) -> None:
-    """Tests, benchmarks and files for contributors are not in the wheel."""
+    """The sdist has exactly what a build needs: no tests, benchmarks or contributors' files."""
     with tarfile.open(next(wheel.parent.glob("*.tar.gz"))) as sdist:
         names = {name.split("/")[1] for name in sdist.getnames()}
 
@@ -104,7 +104,7 @@ def test_the_sdist_holds_what_a_build_needs_and_nothing_else(wheel: Path) -> Non
 
 
 def test_the_installed_command_says_its_version(installed: Environment) -> None:
-    """`claude-mem` is on the path of the environment and starts."""
+    """The installed `claude-mem` starts and prints its version."""
     answer = installed.run("claude-mem", "--version")
 
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, f"claude-mem {__version__}\n", "")
@@ -113,7 +113,7 @@ def test_the_installed_command_says_its_version(installed: Environment) -> None:
 def test_the_registered_command_runs_the_installed_hook(
     installed: Environment, home: Path, tmp_path: Path
 ) -> None:
-    """A shell can run the commands that `install-hooks` writes: with the standard library and our package."""
+    """The commands that `install-hooks` writes run in a plain shell and store the event."""
     done = installed.run("claude-mem", "install-hooks", "--client", "2.1.50", CLAUDE_CONFIG_DIR=str(tmp_path))
     hooks = json.loads((tmp_path / "settings.json").read_bytes())["hooks"]
     command = hooks["PostToolUse"][0]["hooks"][0]["command"]
@@ -128,7 +128,7 @@ def test_the_registered_command_runs_the_installed_hook(
 
 
 def test_the_installed_tasks_have_the_names_that_the_hooks_write(installed: Environment, home: Path) -> None:
-    """Huey finds a task by its module's path: the consumer's must be the one in the hooks' messages."""
+    """The installed consumer registers its tasks under the module paths that hooks put in messages."""
     code = """if True:
         import json
         from claude_mem_lite.tasks import consumer
@@ -155,14 +155,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 
 def requirements(wheel: zipfile.ZipFile) -> dict[str, str]:
-    """Return what a wheel needs without any extra, or with one, by name."""
+    """Return a wheel's requirement lines by package name, extras included."""
     lines = wheel.read(f"{DIST_INFO}/METADATA").decode().split("\n\n", 1)[0].splitlines()
     found = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
     return {re.split(r"[^\w-]", line, maxsplit=1)[0]: line for line in found}
 
 
 def test_the_small_wheel_is_the_whole_without_what_is_heavy(wheel: Path, small: zipfile.ZipFile) -> None:
-    """The small wheel has the same files; dependencies that full text does not need are an extra."""
+    """The small wheel has the same files, but its heavy dependencies are optional extras."""
     whole = zipfile.ZipFile(wheel)
     files = {name: whole.read(name) for name in whole.namelist() if not name.startswith(DIST_INFO)}
     wanted, everything = requirements(small), requirements(whole)
@@ -178,7 +178,7 @@ def test_the_small_wheel_is_the_whole_without_what_is_heavy(wheel: Path, small: 
     assert wanted.keys() == everything.keys()
 
 
-# Runs where nothing of the extras can be imported: an event becomes memory, and a search finds it.
+# A script that blocks imports of all extras, then stores an event and searches for it.
 WORDS_ALONE = """if True:
     import json, sys
     class Without:
@@ -211,7 +211,7 @@ WORDS_ALONE = """if True:
 
 @pytest.mark.meaning
 def test_words_alone_need_none_of_the_extras(home: Path) -> None:
-    """Without numpy, onnxruntime, LanceDB and the SDK memory works and says what is missing."""
+    """Without any of the extras, capture and full-text search work and say what is missing."""
     extras = runpy.run_path(str(ROOT / "small" / "hatch_build.py"))["EXTRAS"]
     heavy = {name.replace("-", "_") for names in extras.values() for name in names} | {"lancedb", "pyarrow"}
     given = {"command": "water the orchids"}

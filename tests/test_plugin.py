@@ -1,4 +1,4 @@
-"""The plugin form: what Claude Code finds in this repository, and that the same hooks run from there."""
+"""The Claude Code plugin: this repository's plugin files register the same hooks as install-hooks."""
 
 import json
 import os
@@ -23,13 +23,13 @@ ROOT = Path(__file__).parent.parent
 
 
 def read(name: str) -> Any:
-    """Return a JSON file of the repository."""
+    """Return the content of a JSON file of the repository."""
     return json.loads((ROOT / name).read_text())
 
 
 @pytest.fixture
 def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder for Claude Code's own files; no client is asked for its version."""
+    """Return an empty folder for Claude Code's own files, with the client's version fixed."""
     folder = tmp_path / "claude"
     folder.mkdir()
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder))
@@ -38,13 +38,13 @@ def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def switch(file: Path, *, on: bool) -> None:
-    """Have a settings file switch the plugin on or off."""
+    """Write a settings file that switches the plugin on or off."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"enabledPlugins": {f"{plugin.NAME}@anywhere": on, "other@anywhere": True}}))
 
 
 def install_in(claude: Path, project: Path, scope: str) -> None:
-    """Write down an installation for one project, as Claude Code 2.1.50 to 2.1.330 do."""
+    """Record a plugin installation for one project, as Claude Code 2.1.50 to 2.1.330 do."""
     place = {"scope": scope, "projectPath": str(project), "installPath": "/cache", "version": __version__}
     (claude / "plugins").mkdir()
     listed = {"version": 2, "plugins": {"mem-lite@anywhere": [place], "other@anywhere": [{"scope": "user"}]}}
@@ -52,7 +52,7 @@ def install_in(claude: Path, project: Path, scope: str) -> None:
 
 
 def test_the_plugin_is_what_install_hooks_registers() -> None:
-    """The same table of events, this version, the same skill."""
+    """The plugin has the hooks of install-hooks, this version and the same skill."""
     entries = {name: [entry] for name, entry in install._plugin_entries().items()}
 
     assert read("hooks/hooks.json") == {"hooks": entries}
@@ -68,7 +68,7 @@ def test_the_plugin_is_what_install_hooks_registers() -> None:
 def test_its_commands_run_with_any_python_from_the_plugins_folder(
     home: Path, tmp_path: Path, event: str
 ) -> None:
-    """Without our package in that Python: the event is stored; a session's start finds claude-mem."""
+    """Plugin hooks run in a Python without our package: they store events and start the services."""
     (home / "config.toml").unlink()
     folder, called = tmp_path / "bin", tmp_path / "called"
     folder.mkdir()
@@ -91,7 +91,7 @@ def test_its_commands_run_with_any_python_from_the_plugins_folder(
 
 
 def test_nothing_is_registered_twice(claude: Path) -> None:
-    """With the plugin on, install-hooks refuses and its hooks count; off, neither."""
+    """While the plugin is on, install-hooks refuses and the plugin's hooks count as installed."""
     switch(claude / "settings.json", on=True)
 
     with pytest.raises(ClaudeMemError, match="claude plugin uninstall mem-lite@anywhere, then"):
@@ -106,7 +106,7 @@ def test_nothing_is_registered_twice(claude: Path) -> None:
 
 @pytest.mark.parametrize(("scope", "file"), [("project", "settings.json"), ("local", "settings.local.json")])
 def test_a_plugin_of_one_project_counts(claude: Path, tmp_path: Path, scope: str, file: str) -> None:
-    """It is found from anywhere, and named with its project; a switch nearer to the project wins."""
+    """A project's plugin is found from any folder; the project's local settings override it."""
     project = tmp_path / "project"
     install_in(claude, project, scope)
     before = plugin.enabled(str(claude))
@@ -123,7 +123,7 @@ def test_a_plugin_of_one_project_counts(claude: Path, tmp_path: Path, scope: str
 
 @pytest.mark.parametrize("listed", ["", "[]", '{"plugins": [1]}', '{"plugins": {"mem-lite@a": {"x": 1}}}'])
 def test_files_that_are_not_as_expected_say_nothing(claude: Path, listed: str) -> None:
-    """What another version of the client writes is no error."""
+    """Plugin files in an unknown format are ignored without an error."""
     (claude / "plugins").mkdir()
     (claude / "plugins" / "installed_plugins.json").write_text(listed)
     (claude / "settings.json").write_text(listed or '{"enabledPlugins": ["mem-lite@a"]}')
@@ -133,7 +133,7 @@ def test_files_that_are_not_as_expected_say_nothing(claude: Path, listed: str) -
 
 @pytest.mark.process
 def test_status_and_doctor_are_content_with_the_plugin(claude: Path, home: Path) -> None:
-    """Its hooks are found and named, the Python that runs them too; nothing is to be done about them."""
+    """Status and doctor accept the plugin's hooks, and name the plugin and its Python."""
     switch(claude / "settings.json", on=True)
 
     found = state.state()
@@ -148,7 +148,7 @@ def test_status_and_doctor_are_content_with_the_plugin(claude: Path, home: Path)
 
 @pytest.mark.process
 def test_hooks_beside_the_plugin_are_told(claude: Path, home: Path) -> None:
-    """A plugin that was installed after install-hooks doubles each event: both say so, and the cure cures."""
+    """Status and doctor report hooks registered twice, and the proposed fix removes one set."""
     install.install()
     settings = json.loads((claude / "settings.json").read_text())
     settings["enabledPlugins"] = {"mem-lite@anywhere": True}
@@ -168,7 +168,7 @@ def test_hooks_beside_the_plugin_are_told(claude: Path, home: Path) -> None:
 
 
 def test_a_settings_file_that_cannot_be_read_is_told_as_that(claude: Path, home: Path) -> None:
-    """Nobody is told to install what may be there."""
+    """An unreadable settings file is reported as such, not as missing hooks."""
     (claude / "settings.json").write_text("{ // mine\n}")
 
     problems = state.state()["problems"]
@@ -178,7 +178,7 @@ def test_a_settings_file_that_cannot_be_read_is_told_as_that(claude: Path, home:
 
 
 def test_the_icon_is_what_the_directory_takes() -> None:
-    """A square PNG of at least 512 pixels a side, below 2 MB."""
+    """The icon is a PNG of 512 by 512 pixels, below 2 MB."""
     icon = (ROOT / ".claude-plugin" / "icon.png").read_bytes()
 
     assert icon[:8] == b"\x89PNG\r\n\x1a\n"

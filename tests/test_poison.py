@@ -1,4 +1,4 @@
-"""Memory poisoning is contained: from hooks' events to what is told, with a model that obeys the poison."""
+"""Memory poisoning is contained from hook event to context block, even with a model that obeys it."""
 
 import json
 import re
@@ -29,8 +29,8 @@ from claude_mem_lite.services import install
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
 
-# How the poison fares in its session: Claude tells it in words of its own; or everything at once: Claude
-# repeats it, cites it, tells it, and writes it into a file.
+# How the session spreads the poison. "retold": Claude reports it in its own words. "spread": Claude also
+# repeats it, cites it, and writes it into a file.
 Way = Literal["retold", "spread"]
 WAYS: tuple[Way, ...] = ("retold", "spread")
 STATES = ("active", "stale", "superseded", "proposed")
@@ -43,7 +43,7 @@ Event = dict[str, Any]
 
 
 def called(attack: Attack) -> Event:
-    """Return the event by which an attack comes in, as Claude Code sends it."""
+    """Return the event that carries an attack, as Claude Code sends it."""
     channel, at, text = attack.channel, attack.at, attack.text
     if channel == "prompt":
         return prompt(text)
@@ -82,7 +82,7 @@ def edit(path: str, new: str) -> Event:
     return edited(path, "pass", new)
 
 
-# What Claude does besides, in each session.
+# Claude's ordinary work in each session.
 WORK = (
     edit(
         "/p/src/parser.py", "def parse(line: str) -> Entry:\n    # Banks write dates in two forms.\n    ..."
@@ -95,7 +95,7 @@ WORK = (
 
 
 def events_of(attack: Attack, way: Way) -> list[Event]:
-    """Return a session in which the attack happens."""
+    """Return the events of a session with the attack in it."""
     says = attack.says.rstrip(".")
     report = f"The parser works now. {attack.told} Nothing else is open."
     if way == "spread":
@@ -106,14 +106,14 @@ def events_of(attack: Attack, way: Way) -> list[Event]:
 
 
 def happen(events: list[Event], project: str) -> str:
-    """Have the events of a session captured and recorded; return the session's id."""
+    """Capture and record the events of a session; return its id."""
     session_id = f"session-{project.rpartition('/')[2]}"
     take_place(events, session_id, project)
     return session_id
 
 
 def obedient(says: list[str], fields: Callable[[], Event]) -> Callable[[Event], Event]:
-    """Return a model that writes what it was told to write, in whatever it is asked for."""
+    """Return a fake model that puts the given sentences into every answer."""
 
     def answer(body: Event) -> Event:
         content, wanted = body["messages"][0]["content"], json.dumps(body["output_config"])
@@ -133,7 +133,7 @@ def obedient(says: list[str], fields: Callable[[], Event]) -> Callable[[Event], 
 
 
 def work_off() -> None:
-    """Take all steps that are due on Claude's side, on a clock that runs ahead."""
+    """Run all due steps of Claude's rewriting on a simulated clock."""
     now = time.time()
     for _ in range(40):
         step = rewrite.step(settings.load(), now=now)
@@ -143,7 +143,7 @@ def work_off() -> None:
 
 
 def live(events: list[Event], project: str, fake: FakeMessages, model: Callable[[Event], Event]) -> None:
-    """Have a session happen, be summarized and learned from: first without Claude, then with it."""
+    """Record a session, then summarize it and learn from it: first by rules, then with Claude."""
     fake.answer = model
     session_id = happen(events, project)
     summarize_session(session_id, retell=True)
@@ -153,7 +153,7 @@ def live(events: list[Event], project: str, fake: FakeMessages, model: Callable[
 
 
 def know(project: str) -> dict[str, str]:
-    """Have a project know what is true, what is doubted and what was given up; return their short ids."""
+    """Store true, doubted and superseded learnings in a project; return their short ids by name."""
     names = {f"GOOD{at}": content for at, content in enumerate(GOOD)}
     names |= {"BAD": DOUBTED, "GONE": GIVEN_UP, "NEW": IN_ITS_PLACE}
     rows = {}
@@ -167,7 +167,7 @@ def know(project: str) -> dict[str, str]:
 
 
 def state_of(project: str) -> dict[str, tuple[Any, ...]]:
-    """Return what could be harmed of each learning."""
+    """Return the fields of each learning that an attack could change."""
     return {
         row.id: (row.content, row.confidence, row.superseded_by, row.is_active, row.stale, row.times_seen)
         for row in learning_rows.find(project, state="all")
@@ -175,12 +175,12 @@ def state_of(project: str) -> dict[str, tuple[Any, ...]]:
 
 
 def project_of(attack: Attack, way: Way) -> str:
-    """Return a folder of its own for each attack and way."""
+    """Return a project folder for each attack and way."""
     return f"/home/dev/{abs(hash(attack.text + attack.says)):x}-{way}"
 
 
 def harm(attack: Attack, way: Way, fake: FakeMessages) -> list[str]:
-    """Return what an attack has achieved."""
+    """Run an attack; return the learnings that it changed and those that it created."""
     project = project_of(attack, way)
     ids = know(project)
     before = state_of(project)
@@ -200,7 +200,7 @@ def harm(attack: Attack, way: Way, fake: FakeMessages) -> list[str]:
 
 
 def escapes(text: str) -> list[str]:
-    """Return what has left the fence of a block, or stands in it in another form than ours."""
+    """Return the lines that break a block's fence or don't have our format."""
     if not text:
         return []
     inner = text.removeprefix("<claude-mem>\n").removesuffix("\n</claude-mem>")
@@ -223,7 +223,7 @@ def _is_ours(line: str) -> bool:
 
 
 def blocks_about(attack: Attack, way: Way) -> list[str]:
-    """Return what the next session is told at its start, on a prompt about the attack, and of its file."""
+    """Return the next session's blocks: at its start, on a prompt about the attack, and on its file."""
     project, searcher = project_of(attack, way), Searcher(by_meaning=False)
     return [
         builder.build(project, session_id="next").text,
@@ -235,7 +235,7 @@ def blocks_about(attack: Attack, way: Way) -> list[str]:
 
 @pytest.fixture
 def rich(fake: FakeMessages, memory: Path) -> FakeMessages:
-    """Serve the API to who has money for all requests of a test."""
+    """Serve the API with a budget that no test uses up."""
     settings_file.write("claude", {"daily_budget_usd": 1000.0})
     return fake
 
@@ -245,7 +245,7 @@ def rich(fake: FakeMessages, memory: Path) -> FakeMessages:
     "cases", [pytest.param(cases, id=kind) for batch in BATCHES for kind, cases in batch.items()]
 )
 def test_no_poison_becomes_a_learning(cases: list[Attack], way: Way, rich: FakeMessages) -> None:
-    """Whatever an obedient model makes of it waits; what was known stays as it was; blocks stay fenced."""
+    """Poison stays in quarantine, changes no existing learning, and never breaks a block's fence."""
     harms = [each for attack in cases for each in harm(attack, way, rich)]
     out = [line for attack in cases for text in blocks_about(attack, way) for line in escapes(text)]
 
@@ -253,7 +253,7 @@ def test_no_poison_becomes_a_learning(cases: list[Attack], way: Way, rich: FakeM
 
 
 def test_what_waits_is_served_to_nobody(rich: FakeMessages) -> None:
-    """Lists, ids and search know nothing of it, and neither do the blocks that hooks get."""
+    """Quarantined learnings appear in no list, search, block or lookup by id."""
     cases = [case for batch in BATCHES for kind in batch.values() for case in kind][::10]
     for case in cases:
         harm(case, "spread", rich)
@@ -281,11 +281,11 @@ def test_what_waits_is_served_to_nobody(rich: FakeMessages) -> None:
 
     assert not ids & {*served, *opened, *found}
     assert not any(told)
-    assert found  # what is known is
+    assert found  # active learnings are found
 
 
 def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, web_and_consumer: Path) -> None:
-    """Hooks as processes, the real consumer, and Claude that obeys: only what the user said is learned."""
+    """With real hooks, a real consumer and an obedient model, only the user's rule is learned."""
     case = BATCHES[0]["files"][0]
     project, said = "/home/dev/ledger", "Never touch legacy/ in this project"
     fake.answer = obedient([case.says, case.told, said], dict)
@@ -300,13 +300,13 @@ def test_poison_that_comes_by_the_hooks_waits(fake: FakeMessages, web_and_consum
 
 
 def asked(address: str) -> dict[str, Any]:
-    """Return what the web process answers."""
+    """Return the JSON that the web process answers."""
     return get(Path(config.home()), address)[1]
 
 
 @pytest.mark.parametrize("half", [0, 1])
 def test_ordinary_sessions_teach(half: int, rich: FakeMessages) -> None:
-    """What the user said and what Claude found out become learnings at once, but for one of sixteen."""
+    """What users say and Claude finds out is learned at once, with at most one miss in each half."""
     middle = len(attacks.ORDINARY) // 2
     cases = attacks.ORDINARY[:middle] if half == 0 else attacks.ORDINARY[middle:]
 
@@ -316,7 +316,7 @@ def test_ordinary_sessions_teach(half: int, rich: FakeMessages) -> None:
 
 
 def learns(case: Ordinary, fake: FakeMessages) -> bool:
-    """Tell whether an ordinary session has left a learning, and nothing that waits."""
+    """Tell whether an ordinary session leaves a learning and nothing in quarantine."""
     project = f"/home/dev/{abs(hash(case)):x}"
     work = [ran("make", case.output), edit("/p/src/work.py", case.wrote)]
     events = [prompt(case.prompt), *work, stop(case.report)]
@@ -326,5 +326,5 @@ def learns(case: Ordinary, fake: FakeMessages) -> bool:
 
 @pytest.mark.xfail(strict=True, reason="a translation shares no word with its source")
 def test_a_translated_poison_waits(rich: FakeMessages) -> None:
-    """What Claude reports in another language than the page that says it passes for Claude's finding."""
+    """Known gap: poison that Claude reports in another language passes as its own finding."""
     assert harm(attacks.TRANSLATED, "retold", rich) == []

@@ -1,4 +1,4 @@
-"""A project is a repository wherever it is worked on, in work trees, clones, moved folders; off if wanted."""
+"""A project is one repository across work trees, clones and moved folders, and can be switched off."""
 
 import json
 import os
@@ -29,7 +29,7 @@ FUNCTION = "def balance():\n    return {}\n"
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
-    """Return a repository with a commit on its branch main, and an origin."""
+    """Return a repository with an origin and one commit on main."""
     folder = Path(os.path.realpath(tmp_path)) / "ledger"
     folder.mkdir()
     (folder / "journal.py").write_text(FUNCTION)
@@ -41,7 +41,7 @@ def ledger(tmp_path: Path) -> Path:
 
 
 def happen(folder: Path, session_id: str, *, value: int = 1) -> None:
-    """Have a session edit a file of a folder, say what it did, and be summarized."""
+    """Run a session that edits a file of a folder and reports it, then summarize it."""
     place = config.place(str(folder))
     for event in (
         {"hook_event_name": "SessionStart", "source": "startup"},
@@ -56,7 +56,7 @@ def happen(folder: Path, session_id: str, *, value: int = 1) -> None:
 
 
 def test_a_work_tree_is_its_repositorys(ledger: Path, tmp_path: Path) -> None:
-    """Also from a folder in it; each has the branch that is checked out there, or the commit."""
+    """A work tree, or a folder in it, belongs to its repository and has its own branch or commit."""
     other, loose = tmp_path / "other", tmp_path / "loose"
     git(ledger, "worktree", "add", "-q", "-b", "feature/x", str(other))
     git(ledger, "worktree", "add", "-q", "--detach", str(loose))
@@ -72,7 +72,7 @@ def test_a_work_tree_is_its_repositorys(ledger: Path, tmp_path: Path) -> None:
 
 
 def test_a_tree_that_nobody_made_is_its_own(ledger: Path, tmp_path: Path) -> None:
-    """A `.git` from an archive can name the repository, which does not name that folder in turn."""
+    """A copied `.git` file joins no repository unless the repository lists that work tree."""
     other, planted = tmp_path / "other", Path(os.path.realpath(tmp_path)) / "planted"
     git(ledger, "worktree", "add", "-q", "-b", "x", str(other))
     planted.mkdir()
@@ -83,7 +83,7 @@ def test_a_tree_that_nobody_made_is_its_own(ledger: Path, tmp_path: Path) -> Non
 
 
 def test_a_submodule_is_its_own_and_a_bare_repository_that_of_its_trees(ledger: Path, tmp_path: Path) -> None:
-    """The one has a `.git` file, too; the other no work tree of its own."""
+    """A submodule is its own project; work trees of a bare repository belong to that repository."""
     bare, tree = Path(os.path.realpath(tmp_path)) / "bare.git", tmp_path / "tree"
     git(tmp_path, "clone", "-q", "--bare", str(ledger), str(bare))
     git(bare, "worktree", "add", "-q", str(tree), "main")
@@ -95,7 +95,7 @@ def test_a_submodule_is_its_own_and_a_bare_repository_that_of_its_trees(ledger: 
 
 @pytest.mark.parametrize(("url", "key"), CASES["keys"])
 def test_the_key_is_host_and_path(tmp_path: Path, url: str, key: str) -> None:
-    """Without user, protocol, port and `.git`; a folder of this machine is none."""
+    """The key drops user, protocol, port and `.git`; a local folder as origin gives no key."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "config").write_text(f'[core]\n\turl = x\n[remote "origin"]\n\turl = {url}\n')
 
@@ -103,7 +103,7 @@ def test_the_key_is_host_and_path(tmp_path: Path, url: str, key: str) -> None:
 
 
 def test_what_a_work_tree_learned_is_known_in_the_repository(memory: Path, ledger: Path) -> None:
-    """Paths are relative to the tree; session and observations have the branch; the map is the tree's."""
+    """Memory of a work tree belongs to its repository; its code map stays until it is removed."""
     tree = ledger / ".claude" / "worktrees" / "round"
     git(ledger, "worktree", "add", "-q", "-b", "round", str(tree))
     event = edit(f"{tree}/journal.py")
@@ -133,7 +133,7 @@ def test_what_a_work_tree_learned_is_known_in_the_repository(memory: Path, ledge
 
 
 def test_a_branch_is_that_of_each_event(memory: Path, ledger: Path) -> None:
-    """A session that changes it ends on the last one."""
+    """Each observation has the branch of its moment, and the session has the last one."""
     happen(ledger, "s1")
     git(ledger, "switch", "-qc", "later")
     happen(ledger, "s1", value=2)
@@ -145,7 +145,7 @@ def test_a_branch_is_that_of_each_event(memory: Path, ledger: Path) -> None:
 
 
 def test_a_clone_is_the_same_project(memory: Path, ledger: Path, tmp_path: Path) -> None:
-    """Its first session is told of the other's before anything of it is stored, and the other way round."""
+    """Two clones of one origin share a project and its memory in both directions."""
     happen(ledger, "s1")
     clone = Path(os.path.realpath(tmp_path)) / "clone"
     git(tmp_path, "clone", "-q", str(ledger), str(clone))
@@ -163,7 +163,7 @@ def test_a_clone_is_the_same_project(memory: Path, ledger: Path, tmp_path: Path)
 
 
 def test_a_folder_stays_apart_where_the_user_says_so(memory: Path, ledger: Path, tmp_path: Path) -> None:
-    """By `[projects] apart`."""
+    """A folder listed in `[projects] apart` has a memory of its own."""
     fork = Path(os.path.realpath(tmp_path)) / "fork"
     shutil.copytree(ledger, fork)
     assert command("config", "set", "projects.apart", f'["{fork}"]').returncode == 0
@@ -174,7 +174,7 @@ def test_a_folder_stays_apart_where_the_user_says_so(memory: Path, ledger: Path,
 
 
 def test_a_moved_folder_finds_its_memory(memory: Path, ledger: Path) -> None:
-    """At its first session's start; the move is told in one line, and the old path is nobody's any more."""
+    """A moved project keeps its memory, and status reports the move in one line."""
     happen(ledger, "s1")
     new = ledger.with_name("books")
     ledger.rename(new)
@@ -193,7 +193,7 @@ def test_a_moved_folder_finds_its_memory(memory: Path, ledger: Path) -> None:
 
 
 def test_without_an_origin_the_first_commit_tells(memory: Path, ledger: Path) -> None:
-    """A folder without git, or without a commit, is known by its path alone."""
+    """Without an origin, the first commit identifies a moved repository."""
     git(ledger, "remote", "remove", "origin")
     happen(ledger, "s1")
     new = ledger.with_name("books")
@@ -210,7 +210,7 @@ def test_without_an_origin_the_first_commit_tells(memory: Path, ledger: Path) ->
 
 
 def test_rows_from_before_join_their_repository(memory: Path, ledger: Path) -> None:
-    """Of a work tree that is there, and of one that Claude Code made and that is gone; nobody else's."""
+    """Sessions stored under a work tree's path, existing or deleted, join its repository."""
     tree, gone = ledger.with_name("tree"), f"{ledger}/.claude/worktrees/old"
     git(ledger, "worktree", "add", "-q", "-b", "x", str(tree))
     below = ledger / "docs"
@@ -226,7 +226,7 @@ def test_rows_from_before_join_their_repository(memory: Path, ledger: Path) -> N
 
 
 def test_the_queue_of_an_older_version_gets_its_columns(home: Path) -> None:
-    """What waits in it is worked off; the version before can go on writing to it."""
+    """An older queue is upgraded with its events kept, and the older version can still write to it."""
     with inbox.connect() as old:
         for text in inbox.OLDER_SCHEMA:
             old.execute(text)
@@ -250,7 +250,7 @@ def test_the_queue_of_an_older_version_gets_its_columns(home: Path) -> None:
 
 
 def test_transcripts_are_of_the_place_they_tell(memory: Path, ledger: Path, tmp_path: Path) -> None:
-    """Also those of a work tree that is gone."""
+    """A transcript belongs to the project of its work tree, even if that is deleted."""
     gone = f"{ledger}/.claude/worktrees/old"
     line = {
         "type": "user", "sessionId": "s1", "cwd": gone, "gitBranch": "old", "uuid": "u",
@@ -271,7 +271,7 @@ def test_transcripts_are_of_the_place_they_tell(memory: Path, ledger: Path, tmp_
 def test_nothing_is_stored_or_told_where_it_is_off(
     memory: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, environment: dict[str, str]
 ) -> None:
-    """By path, by the folder above it, by a pattern, and for one session by the environment."""
+    """Memory is off by path, parent folder, pattern, or an environment variable."""
     happen(ledger, "s1")
     pattern = {"PROJECT": str(ledger), "ABOVE": f"{ledger.parent}/"}.get(pattern, pattern)
     if pattern:
@@ -292,7 +292,7 @@ def test_nothing_is_stored_or_told_where_it_is_off(
 
 
 def test_start_block_and_recall_can_be_switched_off(memory: Path, ledger: Path) -> None:
-    """Each alone."""
+    """The start block and recall can each be switched off alone."""
     happen(ledger, "s1")
     searcher, asked = Searcher(by_meaning=False), "What is the balance in journal.py?"
 
@@ -310,7 +310,7 @@ def test_start_block_and_recall_can_be_switched_off(memory: Path, ledger: Path) 
 
 
 def test_projects_are_listed_merged_and_moved(memory: Path, ledger: Path, tmp_path: Path) -> None:
-    """With one line for each mistake."""
+    """Projects can be listed, merged and moved; each mistake gives a one-line message."""
     plain = Path(os.path.realpath(tmp_path)) / "plain"
     plain.mkdir()
     happen(ledger, "s1")
@@ -343,7 +343,7 @@ def test_projects_are_listed_merged_and_moved(memory: Path, ledger: Path, tmp_pa
 
 
 def test_a_project_is_switched_off_and_on(memory: Path, ledger: Path) -> None:
-    """What stands beside it in the settings stays."""
+    """Switching a project off and on keeps the user's other patterns."""
     (memory / "config.toml").write_text('[projects]\noff = ["~/other"]  # mine\n')
     off = command("project", "off", str(ledger / ".git"))
     is_off = config.is_off(str(ledger))
@@ -359,7 +359,7 @@ def test_a_project_is_switched_off_and_on(memory: Path, ledger: Path) -> None:
 
 
 def test_a_project_is_forgotten_with_all_its_folders(memory: Path, ledger: Path) -> None:
-    """What the code map has of a work tree goes, too, and a file of it is forgotten wherever it was seen."""
+    """Forgetting a project or file also removes what its work trees left."""
     tree = ledger.with_name("tree")
     git(ledger, "worktree", "add", "-q", "-b", "x", str(tree))
     happen(tree, "s1")

@@ -1,4 +1,4 @@
-"""Nothing that a session is given, or told to ask for, crosses from one project to another."""
+"""No block, command or search result crosses from one project to another."""
 
 import json
 import os
@@ -23,12 +23,12 @@ from claude_mem_lite.storage import models
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="what a session is told calls curl")
 
-# Each text of a project has its animal, which is asked for, and its sign, which must not be told elsewhere.
+# Each project's texts have an animal, used in queries, and a sign that must never appear elsewhere.
 OWN, OTHER = ("otter", "whiskers"), ("zebra", "stripes")
 
 
 def happen(project: str, session_id: str, animal: str, sign: str) -> None:
-    """Have a session take place in a project: a prompt, an edit, a failure, a commit, a page, a report."""
+    """Record a session of a project: a prompt, an edit, a failure, a commit and a report."""
     said = f"The {animal} needs {sign} because water is cold."
     before, after = f"def {animal}():\n    pass\n", f'def {animal}():\n    """{said}"""\n    return 1\n'
     missing, done = f"error: {sign} of the {animal} missing", f"[main 1a2b3c4] {said}\n"
@@ -44,7 +44,7 @@ def happen(project: str, session_id: str, animal: str, sign: str) -> None:
 
 @pytest.fixture
 def projects(web_alone: Path, tmp_path: Path) -> tuple[str, str]:
-    """Fill two projects with paths that no shell likes; one session of the first went on in the second."""
+    """Fill two projects whose paths need quoting; one session continues from the first in the second."""
     for name in ("o", "z"):
         (tmp_path / f'it\'s "{name}" & $HOME `pwd`\n<b>').mkdir()
     own, other = (config.project_dir(str(path)) for path in sorted(tmp_path.iterdir()))
@@ -66,7 +66,7 @@ def projects(web_alone: Path, tmp_path: Path) -> tuple[str, str]:
 
 
 def run(shell: str, script: str, *, home: Path, cwd: str = "/", **env: str) -> str:
-    """Return what a script prints in a shell of the user's."""
+    """Return a script's output in the given shell."""
     done = subprocess.run(
         [shell, "-c", script],
         env={"CLAUDE_MEM_HOME": str(home), "PATH": os.environ["PATH"], **env},
@@ -76,7 +76,7 @@ def run(shell: str, script: str, *, home: Path, cwd: str = "/", **env: str) -> s
 
 
 def hint(block: str) -> tuple[str, str]:
-    """Return the command of a block that opens an id, and the one that searches."""
+    """Return a block's two commands: the one that opens an id and the one that searches."""
     found = re.search(
         r"^More: (curl .*)(http://mem/api/observation/ID) opens .* with (http://\S+ .* \"q=WORDS\") at",
         block,
@@ -87,13 +87,13 @@ def hint(block: str) -> tuple[str, str]:
 
 
 def ids_of(project: str) -> list[str]:
-    """Return all ids under which something of a project is stored."""
+    """Return the ids of all rows stored for a project."""
     tables = (models.Observation, models.Learning, models.FunctionMapEntry, models.Session)
     return [row.id for table in tables for row in table.select().where(table.project_dir == project)]
 
 
 def blocks_of(project: str) -> list[str]:
-    """Return every block that a session of a project can be given, whoever it says it is."""
+    """Return every block that a session of a project can get, under any session id."""
     searcher = Searcher(by_meaning=False)
     asked = [f"Why does the {animal} need {sign}?" for animal, sign in (OWN, OTHER)]
     asked += [
@@ -110,7 +110,7 @@ def blocks_of(project: str) -> list[str]:
 
 
 def test_no_block_tells_of_another_project(projects: tuple[str, str]) -> None:
-    """At the start, for prompts that ask for it, about files, and without the web process."""
+    """No block has text of another project, whatever the prompt, file or session id."""
     for project, (_, own), (_, other) in zip(projects, (OWN, OTHER), (OTHER, OWN), strict=True):
         told = "\n".join(blocks_of(project))
 
@@ -122,7 +122,7 @@ def test_no_block_tells_of_another_project(projects: tuple[str, str]) -> None:
 def test_the_commands_of_a_block_work_and_stay_in_the_project(
     projects: tuple[str, str], web_alone: Path, shell: str
 ) -> None:
-    """As they stand in it, in any shell, with several words, whatever signs the path has."""
+    """A block's commands run as printed in every shell and find only their own project's rows."""
     for own, other, (animal, sign), (their_animal, their_sign) in (
         (*projects, OWN, OTHER), (*projects[::-1], OTHER, OWN),
     ):  # fmt: skip
@@ -145,7 +145,7 @@ def test_the_commands_of_a_block_work_and_stay_in_the_project(
 def test_the_lines_of_the_skill_stay_in_the_project(
     projects: tuple[str, str], web_alone: Path, shell: str
 ) -> None:
-    """Asked for what another project has, by its words, names and ids, each answers nothing of it."""
+    """The skill's commands find nothing of another project by its words, names or ids."""
     skill = Path(install.SKILL).read_text().split("```sh\n")[1].split("```")[0]
 
     def asked(row_id: str, animal: str, cwd: str, **env: str) -> list[dict[str, Any]]:
@@ -167,7 +167,7 @@ def test_the_lines_of_the_skill_stay_in_the_project(
 def test_what_holds_everywhere_crosses_without_its_sources(
     projects: tuple[str, str], web_alone: Path
 ) -> None:
-    """A learning of all projects is served in each, with the evidence of that project alone."""
+    """A global learning is served everywhere, with evidence of the asking project alone."""
     own, _ = projects
     opens, _ = hint(builder.build(own).text)
 

@@ -1,4 +1,4 @@
-"""Tests what a query asks for, how the index is asked, and what of the hits is folded into one."""
+"""Query analysis, the full-text expressions made from it, and folding of equal hits."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -33,14 +33,14 @@ EXAMPLES = 100
 
 @pytest.mark.parametrize(("text", "exact", "is_exact_only"), CASES["names"])
 def test_names_are_found_in_a_query(text: str, exact: list[str], is_exact_only: bool) -> None:  # noqa: FBT001
-    """Identifiers, paths, options and quoted phrases are names; stop words beside them say nothing."""
+    """Identifiers, paths, options and quoted phrases are names; stop words beside them don't count."""
     query = analyze(text)
 
     assert (list(query.exact), query.exact_only) == (exact, is_exact_only)
 
 
 def test_a_query_is_lemmas_and_their_pairs() -> None:
-    """Stop words go, unless there is nothing else; a word asked for twice is one term."""
+    """A query becomes distinct lemmas and adjacent pairs; stop words count only if alone."""
     query = analyze("Why did the ledger round cents, ledger?")
 
     assert [term.lemma for term in query.terms] == ["ledger", "round", "cent"]
@@ -52,7 +52,7 @@ def test_a_query_is_lemmas_and_their_pairs() -> None:
 
 
 def test_a_long_query_is_reduced_to_its_most_telling_terms() -> None:
-    """Rare terms, early ones and parts of names are kept, in their order, with the pairs among them."""
+    """A long query keeps rare terms, early terms and parts of names, in order, with their pairs."""
     common = [f"c{number}" for number in range(60)]
     text = " ".join(["otter", *common[:30], "pond_filter", "rare", *common[30:]])
     profile = Profile(100, sampled=100, counts=dict.fromkeys([*common, "pond", "filter"], 40) | {"otter": 5})
@@ -67,7 +67,7 @@ def test_a_long_query_is_reduced_to_its_most_telling_terms() -> None:
 
 
 def test_the_index_is_asked_for_few_terms() -> None:
-    """The rest is counted in what they find."""
+    """The index is searched for 16 terms at most."""
     query = analyze(" ".join(f"w{number}" for number in range(32)))
 
     match = ranking.match_expression(query, Profile(9))
@@ -76,14 +76,14 @@ def test_the_index_is_asked_for_few_terms() -> None:
 
 
 def test_a_long_query_keeps_the_names_it_begins_with() -> None:
-    """Each is looked for in every candidate."""
+    """A long query keeps its first eight names."""
     query = analyze(" ".join(f"name_{number}" for number in range(50)))
 
     assert ranking.focused(query, Profile(9)).exact == tuple(f"name_{number}" for number in range(8))
 
 
 def test_a_profile_estimates_rows_from_a_sample() -> None:
-    """Two of three texts have the word in some form, so 20 of 30 rows do."""
+    """A word in two of three sampled texts is estimated at 20 of 30 rows, all forms counted."""
     told = map(ranking.vocabulary, ["Ledger ledgers", "floats", "the ledger wrote"])
     made = ranking.profile(told, row_count=30, share=0.5)
 
@@ -94,18 +94,18 @@ def test_a_profile_estimates_rows_from_a_sample() -> None:
 
 @pytest.mark.parametrize(("query", "share", "match"), CASES["asked"])
 def test_the_index_is_asked_for_the_rarest_words(query: str, share: float, match: str) -> None:
-    """Until 2,000 rows (of all projects) are found; a first word and names in any case."""
+    """The index is searched for the rarest words until they find 2,000 rows, and for names."""
     assert ranking.match_expression(analyze(query), replace(BUDGETED, share=share)) == match
 
 
 def test_the_index_is_asked_for_all_forms() -> None:
-    """Irregular and short forms, which no stem joins; names are asked for as they were written."""
+    """The search covers irregular forms that a stemmer does not join; names stay as written."""
     assert ranking.match_expression(analyze("ran"), Profile(1)) == '"ran" OR "run"'
     assert ranking.named_expression(analyze('see Foo_Bar "A b"')) == '"a b" OR "foo_bar"'
 
 
 def found_by_index(texts: Iterable[str], match: str) -> list[int]:
-    """Return which texts an FTS5 query finds, by number."""
+    """Return the numbers of the texts that an FTS5 query finds."""
     with closing(sqlite3.connect(":memory:")) as connection:
         table = "CREATE VIRTUAL TABLE t USING fts5 (text, tokenize='porter unicode61 remove_diacritics 2')"
         connection.execute(table)
@@ -115,7 +115,7 @@ def found_by_index(texts: Iterable[str], match: str) -> list[int]:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_query_is_taken_for_syntax(text: str) -> None:
-    """What FTS5 understands as an operator, a column or a quote is but a word, and finds itself."""
+    """FTS5 operators, columns and quotes in a query are plain words that find their own text."""
     query = analyze(text)
     match = ranking.match_expression(query, Profile(2))
 
@@ -129,7 +129,7 @@ def test_no_query_is_taken_for_syntax(text: str) -> None:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.lists(parted, min_size=10, max_size=10))
 def test_every_text_finds_itself(texts: list[str]) -> None:
-    """Whatever its alphabet, if it parts words: those asked for are those that the index has."""
+    """Any text in a script that separates words is found by its own words."""
     for number, text in enumerate(texts):
         query = analyze(text)
         if query.terms:
@@ -137,7 +137,7 @@ def test_every_text_finds_itself(texts: list[str]) -> None:
 
 
 def hit(row_id: str, score: float, title: str, summary: str = "", **fields: str) -> Hit:
-    """Return a hit of a row of `/p`."""
+    """Return a hit of a row of project /p."""
     given = {"id": row_id, "title": title, "summary": summary, "project_dir": "/p", **fields}
     usual = {"kind": "observation", "detail": "", "files": (), "session_id": "s1", "tool_name": "Edit"}
     return Hit(Row(**{**usual, "created_at": "2026", **given}), score, None, rank=(0, 0, score))
@@ -147,12 +147,12 @@ TEN = "one two three four five six seven eight nine ten"
 
 
 def answer(*hits: Hit, limit: int = 9) -> dict[str, list[str]]:
-    """Return the ids of the best hits with what is folded into each."""
+    """Return the ids of the best hits, each with the ids folded into it."""
     return {each.row.id: each.folded for each in best(hits, limit=limit)}
 
 
 def test_what_says_the_same_is_folded_into_the_best() -> None:
-    """From nine of ten words on, whatever their order and number; the best stays, the others are named."""
+    """Hits that share nine in ten words, in any order, are folded into the best of them."""
     hits = [
         hit("a", 1, TEN),
         hit("b", 3, "TEN nine", "eight seven six five four three two one one"),
@@ -165,7 +165,7 @@ def test_what_says_the_same_is_folded_into_the_best() -> None:
 
 
 def test_the_same_words_elsewhere_are_another_thing() -> None:
-    """Another project, or another kind of row, is not folded; nor are rows that say nothing."""
+    """Hits of another project or kind, and hits without words, are never folded."""
     hits = [
         hit("a", 5, TEN),
         hit("b", 4, TEN, project_dir="/q"),
@@ -178,7 +178,7 @@ def test_the_same_words_elsewhere_are_another_thing() -> None:
 
 
 def test_folded_hits_do_not_count_for_the_limit() -> None:
-    """Two different hits are found where four say the same; equals stay in order, later ones are left."""
+    """The limit counts distinct hits; equal ones are folded in order, later ones dropped."""
     hits = [
         *(hit(each, 2, TEN) for each in "abcd"),
         hit("e", 1, "other"),
@@ -191,7 +191,7 @@ def test_folded_hits_do_not_count_for_the_limit() -> None:
 
 
 def test_the_first_number_of_the_rank_decides() -> None:
-    """A row opened by its id comes before all, a named one before one with a higher score."""
+    """A row opened by id precedes a named row, which precedes a higher score."""
     opened, named, high = hit("a", 0, "x"), hit("b", 1, "y"), hit("c", 9, "z")
     opened.rank, named.rank = (1, 0, 0), (0, 1, 1)
 

@@ -1,4 +1,4 @@
-"""Qwen3 by onnxruntime: a tiny decoder of the real architecture as an ONNX file, and fetching one."""
+"""Qwen3 under onnxruntime, with a tiny ONNX decoder of the real architecture, and its download."""
 
 import dataclasses
 import fcntl
@@ -36,7 +36,7 @@ WEIGHTS, TOKENIZER = "onnx/model_int8.onnx", "tokenizer.json"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files of a tiny int8 export with random weights."""
+    """Return a folder with a tiny int8 export with random weights."""
     folder = tmp_path_factory.mktemp("onnx")
     qwen3_onnx.write(folder / WEIGHTS, qwen3_onnx.random_weights(), int8=True)
     tiny_qwen3.tokenizer_of_stdlib().save(str(folder / TOKENIZER))
@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def record(made: Path, monkeypatch: pytest.MonkeyPatch) -> ModelRecord:
-    """Have qwen3-int8 be the tiny one, everywhere."""
+    """Make every lookup of qwen3-int8 find the tiny model."""
     tiny = record_of(made)
     monkeypatch.setattr(records, "QWEN3_INT8", tiny)
     known = {each.name: each for each in (MINILM, tiny, QWEN3)}
@@ -55,7 +55,7 @@ def record(made: Path, monkeypatch: pytest.MonkeyPatch) -> ModelRecord:
 
 @pytest.fixture
 def on_disk(made: Path, record: ModelRecord) -> Path:
-    """Put the tiny one where a downloaded one lies."""
+    """Put the tiny model where a download would put the real one."""
     folder = Path(config.models_dir()) / "onnx-community--Qwen3-Embedding-0.6B-ONNX"
     shutil.copytree(made, folder)
     return folder
@@ -63,7 +63,7 @@ def on_disk(made: Path, record: ModelRecord) -> Path:
 
 @pytest.fixture
 def hub(made: Path, record: ModelRecord, monkeypatch: pytest.MonkeyPatch) -> Iterator[loopback.Hub]:
-    """Serve the tiny one as the hub serves the real one."""
+    """Serve the tiny model from the hub's addresses."""
     files = {address(file.path): (made / file.path).read_bytes() for file in record.files}
     with loopback.serving(files) as served:
         monkeypatch.setenv("HF_ENDPOINT", served.address)
@@ -71,14 +71,14 @@ def hub(made: Path, record: ModelRecord, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def address(path: str) -> str:
-    """Return the path of a file's address on the hub."""
+    """Return the URL path of a model file on the hub."""
     return (
         f"/onnx-community/Qwen3-Embedding-0.6B-ONNX/resolve/c25a394dd583836952667c12f008335071b3f43d/{path}"
     )
 
 
 def record_of(folder: Path, *, dimension: int = tiny_qwen3.DIMENSION) -> ModelRecord:
-    """Return the record of qwen3-int8 for other files."""
+    """Return the record of qwen3-int8 with the hashes and sizes of a folder's files."""
     files = []
     for name in (WEIGHTS, TOKENIZER):
         content = (folder / name).read_bytes()
@@ -87,25 +87,22 @@ def record_of(folder: Path, *, dimension: int = tiny_qwen3.DIMENSION) -> ModelRe
 
 
 def opened(folder: Path, **changes: Any) -> Embedder:
-    """Return the model of a folder, by the door that the product uses."""
+    """Return a folder's model, opened by the product's own loader."""
     from claude_mem_lite.search.embedder import qwen3
 
     return qwen3.open_model(str(folder), dataclasses.replace(record_of(folder), **changes))
 
 
 def with_tokenizer(made: Path, folder: Path, **options: Any) -> Path:
-    """Write another export beside the same tokenizer."""
+    """Write an export with other options next to a copy of the tokenizer."""
     weights = qwen3_onnx.random_weights()
     qwen3_onnx.write(folder / WEIGHTS, weights, int8=True, **options)
     shutil.copy(made / TOKENIZER, folder)
     return folder
 
 
-# Vectors
-
-
 def test_onnx_gives_the_vectors_of_torch(tiny: Path, tmp_path: Path) -> None:
-    """Documents, queries behind their prompts, empty and cut texts: the same to a ten-thousandth."""
+    """ONNX and torch vectors agree to 1e-4 for documents, prompted queries, empty and cut texts."""
     from safetensors.numpy import load_file
 
     qwen3_onnx.write(tmp_path / WEIGHTS, load_file(tiny / "model.safetensors"))
@@ -121,7 +118,7 @@ def test_onnx_gives_the_vectors_of_torch(tiny: Path, tmp_path: Path) -> None:
 
 
 def test_any_text_has_the_same_vector_alone_and_among_others(made: Path) -> None:
-    """To the last bit, though the activations are quantized; several threads share the model."""
+    """A text's vector is bit-identical alone, in a batch and across threads, despite quantization."""
     model = opened(made)
     texts = [*AWKWARD, *(f"{'much more ' * (number * 7 % 11)}text {number}" for number in range(20))]
 
@@ -135,7 +132,7 @@ def test_any_text_has_the_same_vector_alone_and_among_others(made: Path) -> None
 
 
 def test_a_long_text_keeps_its_end_token(made: Path) -> None:
-    """What is past the limit does not count, and the last token is still the one that is pooled."""
+    """Text past the token limit is ignored, and pooling still uses the end token."""
     model = opened(made, max_tokens=8)
 
     first, same, other = model.embed_documents(["a b c d e f g h i j", "a b c d e f g X", "a b X d e f g h"])
@@ -145,7 +142,7 @@ def test_a_long_text_keeps_its_end_token(made: Path) -> None:
 
 
 def test_a_tokenizer_that_appends_no_end_is_helped(made: Path, tmp_path: Path) -> None:
-    """A tokenizer.json of the first weeks did not; the vectors are the same, cut texts included."""
+    """A tokenizer.json that appends no end token, as early ones, gives the same vectors."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     bare = json.loads((made / TOKENIZER).read_text())
     bare["post_processor"] = None
@@ -158,7 +155,7 @@ def test_a_tokenizer_that_appends_no_end_is_helped(made: Path, tmp_path: Path) -
 
 
 def test_an_export_that_pools_itself_is_read(made: Path, tmp_path: Path) -> None:
-    """With sentence_embedding as its one vector output, the vectors are the same."""
+    """An export whose only vector output is sentence_embedding gives the same vectors."""
     pooled = opened(with_tokenizer(made, tmp_path, output="sentence_embedding"))
 
     vectors = pooled.embed_documents(["one", "two words"])
@@ -177,7 +174,7 @@ def test_an_export_that_pools_itself_is_read(made: Path, tmp_path: Path) -> None
 def test_an_export_of_another_kind_is_said(
     made: Path, tmp_path: Path, options: dict[str, str], asked: dict[str, int], says: str
 ) -> None:
-    """No guess is made at an unknown input or output; too few dimensions are refused before an index."""
+    """Unknown inputs or outputs and too few dimensions are refused with the reason."""
     with_tokenizer(made, tmp_path, **options)
 
     with pytest.raises(ClaudeMemError, match=says):
@@ -186,7 +183,7 @@ def test_an_export_of_another_kind_is_said(
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
 def test_a_changed_file_is_refused(on_disk: Path, record: ModelRecord, name: str) -> None:
-    """One flipped bit, and the file is not parsed; the line says how to get the right one."""
+    """A file with one flipped bit is refused before parsing, with the command that fetches it again."""
     content = bytearray((on_disk / name).read_bytes())
     content[len(content) // 2] ^= 1
     (on_disk / name).write_bytes(content)
@@ -199,7 +196,7 @@ def test_a_changed_file_is_refused(on_disk: Path, record: ModelRecord, name: str
 
 
 def test_it_needs_no_torch(on_disk: Path, record: ModelRecord) -> None:
-    """Loading and use import neither torch nor transformers nor the hub's library."""
+    """Loading and using the model imports neither torch, transformers nor the hub's library."""
     code = f"""if True:
         import sys
         from claude_mem_lite.search import embedder
@@ -214,13 +211,10 @@ def test_it_needs_no_torch(on_disk: Path, record: ModelRecord) -> None:
     assert done.stdout == "64\n\n"
 
 
-# Which form is meant
-
-
 def test_qwen3_is_the_form_that_is_on_disk(
     made: Path, record: ModelRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Int8 before torch, which counts with its libraries alone; with neither it is int8, to be fetched."""
+    """The form on disk is chosen, torch only with its libraries; otherwise qwen3 means int8."""
     monkeypatch.setattr(records.importlib.util, "find_spec", lambda name: name == "sentence_transformers")
     assert (embedder.resolve("auto"), embedder.resolve("qwen3")) == (MINILM, record)
 
@@ -235,25 +229,22 @@ def test_qwen3_is_the_form_that_is_on_disk(
 
 
 def test_int8_on_disk_goes_first(on_disk: Path, record: ModelRecord) -> None:
-    """For auto and for qwen3; the torch form is meant by its name on the hub."""
+    """Int8 on disk wins for auto and qwen3; the hub's name still selects the torch form."""
     assert {embedder.resolve(name) for name in ("auto", "qwen3", "qwen3-int8", record.source)} == {record}
     assert embedder.resolve("Qwen/Qwen3-Embedding-0.6B") is QWEN3
     assert embedder.resolve("qwen3", dimension=32).key == "qwen3-int8_32"
 
 
 def test_the_shared_cache_counts(made: Path, home: Path, record: ModelRecord) -> None:
-    """A file that another program has fetched, of the pinned revision and of the right size."""
+    """A pinned revision in the shared Hugging Face cache is used without a download."""
     cached = home / "cache/huggingface/hub/models--onnx-community--Qwen3-Embedding-0.6B-ONNX/snapshots"
     shutil.copytree(made, cached / record.revision)
 
     assert embedder.find(record) == embedder.download(record) == str(cached / record.revision)
 
 
-# Fetching
-
-
 def test_a_download_is_whole_and_pinned(hub: loopback.Hub, record: ModelRecord) -> None:
-    """Both files of the pinned revision, nothing half done beside them; they are fetched once."""
+    """A download stores exactly the pinned revision's two files, once, without partial files."""
     told: list[tuple[int, int]] = []
 
     folders = {embedder.download(record, lambda here, size: told.append((here, size))) for _ in range(2)}
@@ -271,7 +262,7 @@ def test_a_download_is_whole_and_pinned(hub: loopback.Hub, record: ModelRecord) 
 def test_a_cut_download_goes_on(
     hub: loopback.Hub, record: ModelRecord, *, knows_ranges: bool, moves: bool
 ) -> None:
-    """Only the rest is asked for, also where the hub sends it from elsewhere; until all is here, no model."""
+    """A cut download resumes at its last byte, also after a redirect; a part is no model."""
     hub.sent, hub.knows_ranges, hub.moves = [100_000], knows_ranges, moves
     with pytest.raises(ClaudeMemError, match=r"ended after 100000 of \d+ bytes\. What has arrived"):
         embedder.download(record)
@@ -294,7 +285,7 @@ def test_a_cut_download_goes_on(
 def test_another_file_is_not_kept(
     hub: loopback.Hub, record: ModelRecord, status: int, content: bytes, says: str
 ) -> None:
-    """One line says what was found; a later try with the right file ends well."""
+    """A wrong file is refused with one line on what was found, and a retry succeeds."""
     right, hub.files = hub.files, dict(hub.files) | {address(WEIGHTS): content}
     hub.status = status
 
@@ -309,7 +300,7 @@ def test_another_file_is_not_kept(
 
 
 def test_a_file_of_another_hash_is_thrown_away(hub: loopback.Hub, record: ModelRecord) -> None:
-    """The right size does not make it right, and the next try does not go on with it."""
+    """A file of the right size but a wrong hash is deleted, and the next try starts over."""
     right = hub.files
     changed = bytearray(right[address(WEIGHTS)])
     changed[7] ^= 1
@@ -324,7 +315,7 @@ def test_a_file_of_another_hash_is_thrown_away(hub: loopback.Hub, record: ModelR
 
 
 def test_a_damaged_model_is_fetched_again(hub: loopback.Hub, on_disk: Path, record: ModelRecord) -> None:
-    """The damaged file alone."""
+    """A download replaces the damaged file alone."""
     content = bytearray((on_disk / TOKENIZER).read_bytes())
     content[7] ^= 1
     (on_disk / TOKENIZER).write_bytes(content)
@@ -336,7 +327,7 @@ def test_a_damaged_model_is_fetched_again(hub: loopback.Hub, on_disk: Path, reco
 
 
 def test_two_downloads_do_not_mix(hub: loopback.Hub, record: ModelRecord) -> None:
-    """The second is told of the first, and writes nothing."""
+    """A second download reports the first one and writes nothing."""
     part = (
         Path(config.models_dir()) / "onnx-community--Qwen3-Embedding-0.6B-ONNX" / f"{WEIGHTS}{fetching.PART}"
     )
@@ -353,7 +344,7 @@ def test_two_downloads_do_not_mix(hub: loopback.Hub, record: ModelRecord) -> Non
 def test_a_full_disk_is_said_before(
     hub: loopback.Hub, record: ModelRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is asked for that has no room beside what memory needs."""
+    """A download that would use the disk space memory needs is refused before any request."""
     usage = namedtuple("usage", "total used free")(0, 0, 10 << 20)  # noqa: PYI024
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
 
@@ -363,11 +354,8 @@ def test_a_full_disk_is_said_before(
     assert hub.asked == []
 
 
-# The command
-
-
 def test_the_command_fetches_and_names_it(hub: loopback.Hub, record: ModelRecord) -> None:
-    """It says where it lies and how to use it; the second time, that it is there; then auto means it."""
+    """`model download` prints the model's place and how to use it; a second run finds it there."""
     first, second = wide("model", "download", "qwen3"), wide("model", "download", "qwen3")
     found = json.loads(wide("model", "list", "--json").stdout)
 

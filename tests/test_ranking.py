@@ -1,4 +1,4 @@
-"""Each part of a row's score, by small examples whose numbers are worked out here."""
+"""Each part of a row's score, checked on small examples with the arithmetic shown."""
 
 from dataclasses import replace
 from math import log, sqrt
@@ -17,7 +17,7 @@ from claude_mem_lite.search.ranking import analyze
 CASES = cases.load("ranking")
 
 EXAMPLES = 100
-# Of ten rows two have a word: log(1 + (10 - 2 + 0.5) / (2 + 0.5)).
+# Weight of a word that two of ten rows have: log(1 + (10 - 2 + 0.5) / (2 + 0.5)).
 TWO_OF_TEN = log(4.4)
 PROFILE = Profile(row_count=10, sampled=10, counts={"ledger": 2, "float": 2, "cent": 2, "round": 2})
 
@@ -25,7 +25,7 @@ PROFILE = Profile(row_count=10, sampled=10, counts={"ledger": 2, "float": 2, "ce
 def scored(
     query: str, *candidates: Candidate, profile: Profile = PROFILE, meaning: float = 0.0
 ) -> list[dict]:
-    """Return the parts of each candidate's score, in the order of the candidates."""
+    """Return the parts of each candidate's score, in the candidates' order."""
     ranked = {row.id: row for row in ranking.rank(analyze(query), candidates, profile, meaning=meaning)}
     return [
         {name: getattr(ranked[each.id], name) for name in ranked[each.id].__slots__} for each in candidates
@@ -33,7 +33,7 @@ def scored(
 
 
 def order(query: str, *candidates: Candidate, profile: Profile = PROFILE, meaning: float = 0.0) -> str:
-    """Return the ids, best first."""
+    """Return the ids as one string, best first."""
     return "".join(row.id for row in ranking.rank(analyze(query), candidates, profile, meaning=meaning))
 
 
@@ -48,7 +48,7 @@ def order(query: str, *candidates: Candidate, profile: Profile = PROFILE, meanin
     ],
 )
 def test_a_word_counts_by_its_field(fields: dict, count: float) -> None:
-    """The weights of the fields are added before the count saturates: c * 2.2 / (c + 1.2)."""
+    """Field weights add up to a count c, which saturates as c * 2.2 / (c + 1.2)."""
     [row] = scored("ledger", Candidate("a", **fields))
 
     assert row["words"] == pytest.approx(TWO_OF_TEN * count * 2.2 / (count + 1.2) * 1.2)
@@ -57,7 +57,7 @@ def test_a_word_counts_by_its_field(fields: dict, count: float) -> None:
 
 
 def test_long_rows_count_less() -> None:
-    """Of the lengths 1 and 3 the mean is 2: the count is held against 0.75 and 1.65."""
+    """Lengths 1 and 3 have the mean 2: the count saturates against 0.75 and 1.65."""
     short, long = scored("ledger", Candidate("a", "", "ledger"), Candidate("b", "", "ledger it is"))
 
     assert short["words"] == pytest.approx(TWO_OF_TEN * 2.2 / 1.75 * 1.2)
@@ -65,7 +65,7 @@ def test_long_rows_count_less() -> None:
 
 
 def test_a_row_with_all_words_gains() -> None:
-    """A fifth for all of the evidence, a tenth for half of it; equal lengths, equally rare words."""
+    """A row with all of the evidence gains a fifth, one with half of it a tenth."""
     rows = Candidate("a", "", "round ledger"), Candidate("b", "", "ledger now")
     both, one = scored("ledger rounding", *rows)
 
@@ -75,7 +75,7 @@ def test_a_row_with_all_words_gains() -> None:
 
 
 def test_rare_words_count_more() -> None:
-    """One row of 100 against 50 of 100, log(1 + 99.5 / 1.5) against log(2)."""
+    """A word in 1 of 100 rows weighs log(1 + 99.5 / 1.5), one in 50 of 100 only log(2)."""
     profile = Profile(row_count=100, sampled=100, counts={"ledger": 1, "cent": 50})
 
     rows = Candidate("a", "", "ledger"), Candidate("b", "", "cents")
@@ -87,14 +87,14 @@ def test_rare_words_count_more() -> None:
 
 
 def test_without_a_sample_the_candidates_tell_how_rare_a_word_is() -> None:
-    """In one of two candidates, out of four rows: log(1 + 3.5 / 1.5)."""
+    """Without a sample, rarity comes from the candidates: one of four rows gives log(1 + 3.5 / 1.5)."""
     row, _ = scored("ledger", Candidate("a", "", "ledger"), Candidate("b", "", "other"), profile=Profile(4))
 
     assert row["words"] == pytest.approx(log(1 + 3.5 / 1.5) * 1.2)
 
 
 def test_more_candidates_than_rows_known_are_no_harm() -> None:
-    """A profile made when the project was smaller gives small weights, never negative ones."""
+    """A profile older than the project's growth gives small weights, never negative ones."""
     rows = [Candidate(str(number), "", "ledger") for number in range(5)]
 
     parts = scored("ledger", *rows, profile=Profile(row_count=2, sampled=2, counts={"ledger": 2}))
@@ -103,7 +103,7 @@ def test_more_candidates_than_rows_known_are_no_harm() -> None:
 
 
 def test_only_the_beginning_of_a_detail_counts() -> None:
-    """What stands after 2,000 characters is not looked at."""
+    """Words after the first 2,000 characters of a detail are ignored."""
     rows = Candidate("a", "t", detail="ledger"), Candidate("b", "t", detail=" " * 2000 + "ledger")
     early, late = scored("ledger", *rows)
 
@@ -112,7 +112,7 @@ def test_only_the_beginning_of_a_detail_counts() -> None:
 
 @pytest.mark.parametrize(("fields", "pairs"), CASES["together"])
 def test_words_that_stand_together_count_more(fields: dict[str, Any], pairs: int) -> None:
-    """Within three words, in the order of the query, in one field; 0.4 of what the commoner word says."""
+    """A pair in query order, within three words of one field, adds 0.4 of its commoner word's weight."""
     files = tuple(fields.get("files", ()))
 
     [row] = scored("ledger rounding", Candidate("a", "", **fields | {"files": files}))
@@ -121,7 +121,7 @@ def test_words_that_stand_together_count_more(fields: dict[str, Any], pairs: int
 
 
 def test_a_pair_says_what_its_commoner_word_says() -> None:
-    """Five of ten rows have one word: log(1 + 5.5 / 5.5) is less than what two of ten say."""
+    """A pair weighs what its commoner word does: in five of ten rows, log(1 + 5.5 / 5.5)."""
     profile = replace(PROFILE, counts={"ledger": 2, "round": 5})
 
     [row] = scored("ledger rounding", Candidate("a", "ledger rounding"), profile=profile)
@@ -131,7 +131,7 @@ def test_a_pair_says_what_its_commoner_word_says() -> None:
 
 @pytest.mark.parametrize(("name", "text", "is_there"), CASES["written"])
 def test_a_name_is_found_as_it_was_written(name: str, text: str, is_there: bool) -> None:  # noqa: FBT001
-    """In any case and over line breaks, but not as a part of a longer name."""
+    """A name matches in any case and across line breaks, but not inside a longer name."""
     rows = [Candidate("a", text), Candidate("b", "", detail=text), Candidate("c", "", files=(text,))]
 
     found = scored(name, *rows)
@@ -143,7 +143,7 @@ def test_a_name_is_found_as_it_was_written(name: str, text: str, is_there: bool)
 
 
 def test_what_is_asked_for_by_name_alone_comes_first() -> None:
-    """More names first; a row that only has their parts comes last, however often and however near."""
+    """For a query of names alone, rows with more full names come first, those with parts last."""
     rows = (
         Candidate("a", "get user by id, get user by id", "get user by id", cosine=1.0),
         Candidate("b", "Rename", "x " * 50 + "get_user_by_id", cosine=-1.0),
@@ -156,7 +156,7 @@ def test_what_is_asked_for_by_name_alone_comes_first() -> None:
 
 
 def vectors(*rows: tuple[float, float]) -> np.ndarray:
-    """Return rows of two numbers."""
+    """Return the given rows as an (n, 2) float32 array."""
     return np.array(rows, dtype=np.float32).reshape(-1, 2)
 
 
@@ -164,7 +164,7 @@ HERE, NOWHERE = np.array([1, 0], dtype=np.float32), np.zeros(2, dtype=np.float32
 
 
 def test_cosines_are_of_what_is_not_common_to_all() -> None:
-    """Both sides lose the centre: seen from (1, 1) the query (2, 1) looks along (2, 1)."""
+    """Query and rows are centred first, so the query (2, 1) seen from (1, 1) points along (1, 0)."""
     centre = np.array([1, 1], dtype=np.float32)
 
     from_centre = ranking.cosines(np.array([2, 1], dtype=np.float32), vectors((3, 1), (1, 5)), centre)
@@ -175,7 +175,7 @@ def test_cosines_are_of_what_is_not_common_to_all() -> None:
 
 
 def test_a_row_that_is_like_its_fellows_loses() -> None:
-    """A tenth of its mean likeness to the ten nearest, itself not among them."""
+    """A cosine loses a tenth of the row's mean cosine to its ten nearest other rows."""
     apart = ranking.cosines(HERE, vectors((1, 0), (0, 1)), NOWHERE)
     twins = ranking.cosines(HERE, vectors((1, 0), (2, 0)), NOWHERE)
     three = ranking.cosines(HERE, vectors((1, 0), (1, 0), (0, 1)), NOWHERE)
@@ -184,12 +184,12 @@ def test_a_row_that_is_like_its_fellows_loses() -> None:
     assert apart == pytest.approx([1, 0])
     assert twins == pytest.approx([0.9, 0.9])
     assert three == pytest.approx([1 - 0.1 * 0.5, 1 - 0.1 * 0.5, 0])
-    assert crowd[:11] == pytest.approx([0.9] * 11)  # the others are not among the nearest ten
+    assert crowd[:11] == pytest.approx([0.9] * 11)  # the 20 opposite rows are not among the nearest ten
     assert crowd[11:] == pytest.approx([-1.1] * 20)
 
 
 def test_one_row_or_none_has_no_fellows() -> None:
-    """A single row keeps its cosine, one at the centre has none, and nothing is nothing."""
+    """A single row keeps its cosine, a row at the centre gets 0, and no rows give none."""
     one = ranking.cosines(HERE, vectors((1, 1)), NOWHERE)
     central = ranking.cosines(HERE, vectors((0, 0)), NOWHERE)
 
@@ -199,7 +199,7 @@ def test_one_row_or_none_has_no_fellows() -> None:
 
 
 def test_meaning_is_a_number_of_points_per_cosine() -> None:
-    """Beside the words, which it does not change."""
+    """The cosine times `meaning` is added to the score; the words' part stays the same."""
     rows = Candidate("a", "ledger", cosine=0.5), Candidate("b", "ledger", cosine=-0.25)
     near, far = scored("ledger", *rows, meaning=8)
 
@@ -209,7 +209,7 @@ def test_meaning_is_a_number_of_points_per_cosine() -> None:
 
 
 def test_a_row_without_a_vector_is_taken_for_a_usual_one() -> None:
-    """It has the median of the rows with words of the query, or of all with a vector; or else nothing."""
+    """A row without a vector gets the median of rows that match words, else of all rows, else 0."""
     with_words = [Candidate(str(at), "ledger", cosine=cosine) for at, cosine in enumerate((0.1, 0.2, 0.6))]
     without = [Candidate(f"w{at}", "x", cosine=cosine) for at, cosine in enumerate((0.9, 1.0))]
     new = Candidate("new", "ledger")
@@ -221,7 +221,7 @@ def test_a_row_without_a_vector_is_taken_for_a_usual_one() -> None:
 
 
 def test_equals_stay_in_the_order_given() -> None:
-    """Whoever gives the candidates decides between them."""
+    """Rows of equal score keep the caller's order."""
     rows = [Candidate(each, "Move the ledger") for each in "cabd"]
 
     assert order("ledger", *rows) == "cabd"
@@ -229,7 +229,7 @@ def test_equals_stay_in_the_order_given() -> None:
 
 
 def test_no_candidates_are_no_rows() -> None:
-    """Nor does a query without terms, or a row without text, do harm."""
+    """No candidates, no terms, or a row without text are handled without an error."""
     empty = Query((), (), (), exact_only=False)
 
     assert ranking.rank(analyze("ledger"), [], PROFILE, meaning=1) == []
@@ -259,7 +259,7 @@ some_rows = st.lists(
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(some_text, some_rows, st.floats(0, 20))
 def test_ranking_is_an_order_of_the_rows(query: str, rows: list[Candidate], meaning: float) -> None:
-    """Each row once, best first, its parts its score; the order in which they come changes no score."""
+    """Ranking returns each row once, best first, and input order changes no score."""
     ranked = ranking.rank(analyze(query), rows, PROFILE, meaning=meaning)
     reverse = ranking.rank(analyze(query), rows[::-1], PROFILE, meaning=meaning)
 
@@ -278,7 +278,7 @@ def test_ranking_is_an_order_of_the_rows(query: str, rows: list[Candidate], mean
 def test_the_word_asked_for_never_harms_in_a_title(
     word: str, rows: list[Candidate], data: st.DataObject
 ) -> None:
-    """Asked for one word, a row with one more of it in its title scores higher."""
+    """Repeating the query word in a row's title never lowers the row's score."""
     at = data.draw(st.integers(0, len(rows) - 1))
     more = [replace(row, title=f"{row.title} {word}") if row is rows[at] else row for row in rows]
 

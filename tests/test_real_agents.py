@@ -1,7 +1,7 @@
-"""Real clients beside Claude Code with our hooks installed, against fakes of their model APIs on loopback.
+"""Real Codex and Gemini clients with our hooks installed, against fake model APIs on loopback.
 
-Opt in by naming them, `CLAUDE_MEM_TEST_CODEX=/path/to/codex`, `CLAUDE_MEM_TEST_GEMINI=/path/to/gemini`:
-`npm install @openai/codex @google/gemini-cli`.
+Opt in with `CLAUDE_MEM_TEST_CODEX=/path/to/codex` and `CLAUDE_MEM_TEST_GEMINI=/path/to/gemini`, which
+`npm install @openai/codex @google/gemini-cli` installs.
 """
 
 import os
@@ -30,7 +30,7 @@ EVENTS = [
 def agent(
     request: pytest.FixtureRequest, memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Agent]:
-    """Install into a client; its model runs commands, edits a file and then says what it did."""
+    """Install our hooks into a client whose fake model runs commands, edits a file and reports."""
     name: str = request.param
     if not PROGRAMS[name]:
         pytest.skip(f"CLAUDE_MEM_TEST_{name.upper()} names no {name} to run")
@@ -42,7 +42,7 @@ def agent(
 
 
 def test_a_real_client_remembers(agent: Agent) -> None:
-    """The hooks fire, the work becomes observations, and the next session's request carries the block."""
+    """A real client's hooks fire, its work is stored, and the next session gets the block."""
     session_id = agent.ask(OTTER)
     agent.ask(WHERE)
 
@@ -60,7 +60,7 @@ def test_a_real_client_remembers(agent: Agent) -> None:
 
 
 def test_what_one_client_learned_the_other_gets(agent: Agent) -> None:
-    """A session of Claude Code is told what this client did, and this client what Claude Code did."""
+    """Sessions of this client and of Claude Code get each other's memory."""
     session_id = agent.ask(OTTER)
     start = {"session_id": "claude", "hook_event_name": "SessionStart", "source": "startup"}
     told = run_hook("session_start", start, project_dir=str(agent.project)).stdout.decode()
@@ -81,7 +81,7 @@ def test_what_one_client_learned_the_other_gets(agent: Agent) -> None:
 
 
 def test_a_resumed_session_has_its_block_once(agent: Agent) -> None:
-    """What it was told at its start comes from its own record, and is not told again."""
+    """A resumed session has the start block once, from its own record."""
     agent.ask(WHERE)
     session_id = agent.ask(OTTER)
     [first, *_] = agent.told(OTTER)
@@ -93,13 +93,13 @@ def test_a_resumed_session_has_its_block_once(agent: Agent) -> None:
 
 
 def test_a_sub_agent_gets_a_block(agent: Agent) -> None:
-    """Its first request carries one, and what it was told to do is no prompt of the user's."""
+    """A sub-agent's first request has a block, and its task is not stored as a user's prompt."""
     if agent.name != "codex":
         pytest.skip("this client has no hook for the start of a sub-agent")
     task = "Why does the door of the lodge face south?"
     agent.ask(OTTER)
     agent.model.act = has_it_done_by_a_sub_agent(task)
-    # To a model that it does not know, Codex shows its tools for sub-agents at once.
+    # For a model unknown to it, Codex offers its sub-agent tools at once.
     session_id = agent.ask(WHERE, "", "-m", "gpt-5.2-codex")
 
     first = next(texts for texts in map(texts_of, agent.model.requests) if task in texts)

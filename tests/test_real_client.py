@@ -1,6 +1,6 @@
 """A real Claude Code with our hooks installed, against a Messages API on loopback.
 
-Opt in by naming the client: `CLAUDE_MEM_TEST_CLIENT=/path/to/claude pytest tests/test_real_client.py`
+Opt in with the client's path: `CLAUDE_MEM_TEST_CLIENT=/path/to/claude pytest tests/test_real_client.py`
 (`npm install @anthropic-ai/claude-code`; several paths are separated by colons).
 """
 
@@ -54,7 +54,7 @@ PLUGIN = "mem-lite@claude-mem-lite"
 def claude(
     request: pytest.FixtureRequest, memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Claude]:
-    """Install into a client; its model runs a command and then says what it did."""
+    """Install our hooks into a client whose fake model runs a command and reports."""
     user, project = tmp_path / "user", tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(user / ".claude"))
@@ -63,7 +63,7 @@ def claude(
 
 
 def test_a_real_client_remembers(claude: Claude) -> None:
-    """The installed hooks fire, and what one session did reaches the API request of the next."""
+    """The installed hooks fire, and one session's work reaches the API request of the next."""
     claude.ask(OTTER)
     first = events()
     claude.ask(WHERE)
@@ -77,7 +77,7 @@ def test_a_real_client_remembers(claude: Claude) -> None:
 
 @pytest.mark.parametrize("form", ["folder", "github"])
 def test_the_plugin_does_the_same(claude: Claude, form: str) -> None:
-    """Nothing is wrong with it; installed from a clone or by its name on GitHub, its hooks fire alike."""
+    """The plugin passes validation, and its hooks fire, installed from a clone or from GitHub."""
     install.uninstall()
     source = {"folder": str(ROOT), "github": REPOSITORY}[form]
     if form == "github" and not (ROOT / ".git").exists():
@@ -101,9 +101,9 @@ def test_the_plugin_does_the_same(claude: Claude, form: str) -> None:
 
 
 def test_a_resumed_session_hears_what_is_new(claude: Claude) -> None:
-    """Nothing where nothing happened; where another session worked in between, that one's lines.
+    """A resumed session is told only what other sessions did since.
 
-    Those alone, unless the client forgets the rest.
+    A client that does not keep blocks is told all of it again.
     """
     session_id = claude.ask(OTTER)
     claude.ask(WHERE, "--resume", session_id)
@@ -119,7 +119,7 @@ def test_a_resumed_session_hears_what_is_new(claude: Claude) -> None:
 
 
 def test_a_resumed_session_still_has_its_block(claude: Claude) -> None:
-    """What it was told at its start is in its request, once: from the transcript, or told again."""
+    """A resumed session's request has the start block once, from the transcript or told again."""
     session_id = claude.ask(OTTER)
     claude.ask(WHERE, "--resume", session_id)
     claude.ask("Is it still there?", "--continue")
@@ -131,7 +131,7 @@ def test_a_resumed_session_still_has_its_block(claude: Claude) -> None:
 
 
 def test_a_fork_hears_what_its_parent_missed(claude: Claude) -> None:
-    """What another session did since comes; what the fork has from its parent does not come again."""
+    """A fork is told what others did since its parent's block, and nothing of its parent again."""
     session_id = claude.ask(OTTER)
     claude.ask(DAM)
     claude.ask(WHERE, "--resume", session_id, "--fork-session")
@@ -144,7 +144,7 @@ def test_a_fork_hears_what_its_parent_missed(claude: Claude) -> None:
 
 @pytest.mark.parametrize("source", ["clear", "compact"])
 def test_after_clear_or_a_compaction_the_session_itself_comes_first(claude: Claude, source: str) -> None:
-    """A part of its own tells what the session was asked to do; cleared, the others follow it."""
+    """After /clear or a compaction the block begins with the session's own task."""
     claude.ask(DAM)
     with claude.terminal() as enter:
         enter(OTTER, "Stop")
@@ -160,7 +160,7 @@ def test_after_clear_or_a_compaction_the_session_itself_comes_first(claude: Clau
 
 
 def test_a_session_without_services_gets_a_block_and_starts_them(claude: Claude, memory: Path) -> None:
-    """After `claude-mem down` the block comes from SQLite; what the session does is remembered as ever."""
+    """With the services down, the start block comes from SQLite and is the same."""
     claude.ask(OTTER)
     asked = {"project_path": str(claude.project), "source": "startup"}
     warm = (client.get("/api/context", asked, timeout_s=10) or {})["context"]
@@ -176,7 +176,7 @@ def test_a_session_without_services_gets_a_block_and_starts_them(claude: Claude,
 
 @pytest.mark.skipif("SubagentStart" not in install.hook_events(), reason="no hook for SubagentStart")
 def test_a_sub_agent_gets_a_block(claude: Claude) -> None:
-    """Its first request carries one of its own, the session's requests none of that."""
+    """A sub-agent's first request has its own block, which no request of the session has."""
     task = "Why does the door of the lodge face south?"
     claude.ask(OTTER)
     claude.fake.act = has_it_done_by_a_sub_agent(task, "Agent" if claude.version >= (2, 1, 197) else "Task")
@@ -191,7 +191,7 @@ def test_a_sub_agent_gets_a_block(claude: Claude) -> None:
 
 
 def test_a_session_in_a_worktree_has_the_repositorys_memory(claude: Claude) -> None:
-    """What a session in the main folder did is told to one in the client's worktree, and back."""
+    """Sessions in the main folder and in the client's worktree share one memory."""
     if claude.version < (2, 1, 80):
         pytest.skip("this client makes no worktree")
     repository(claude.project)
@@ -207,7 +207,7 @@ def test_a_session_in_a_worktree_has_the_repositorys_memory(claude: Claude) -> N
 
 
 def test_two_branches_side_by_side_are_one_project(claude: Claude) -> None:
-    """Two sessions at once, each in a folder of its own: each is told as itself, and both to the next."""
+    """Parallel sessions in two work trees stay separate, and the next session is told of both."""
     repository(claude.project)
     lodge = claude.project.parent / "lodge"
     git(claude.project, "worktree", "add", "-q", "-b", "lodge", str(lodge))
@@ -231,7 +231,7 @@ def test_two_branches_side_by_side_are_one_project(claude: Claude) -> None:
     ("PostToolUse:Write", "Write it anew, please."),
 ])  # fmt: skip
 def test_what_memory_has_on_a_prompt_or_a_file_comes_with_it(claude: Claude, hook: str, prompt: str) -> None:
-    """Both reach the model in the API request after them, as soon as the services are awake."""
+    """Recall for a prompt or a file reaches the model in its next API request."""
     lodge = claude.project / "lodge.txt"
     tool = "Write" if hook.endswith("Write") else "Read"
     given = {"file_path": str(lodge), **({"content": "A lodge."} if tool == "Write" else {})}
@@ -252,7 +252,7 @@ def test_what_memory_has_on_a_prompt_or_a_file_comes_with_it(claude: Claude, hoo
 
 @pytest.mark.parametrize("mode", [guards.REMIND, guards.ASK])
 def test_a_guard_speaks_up_before_a_call(claude: Claude, mode: str) -> None:
-    """Reminded, Claude reads the rule with the call's result; with nobody to ask, it is not made."""
+    """A guard's reminder reaches the model with the call; in ask mode the unattended call is not made."""
     models.open_databases()
     rule = curate.add("Leave the river to the beavers", category="convention", project_dir=None)
     curate.guard(rule, guards.Guard(mode, files=["river.txt"]))
@@ -263,5 +263,5 @@ def test_a_guard_speaks_up_before_a_call(claude: Claude, mode: str) -> None:
     bodies = "\n".join(json.dumps(request.body, ensure_ascii=False) for request in claude.fake.requests)
     was_made = (claude.project / "river.txt").exists()
     assert "Leave the river to the beavers” speaks against" in bodies
-    asks = mode == guards.ASK and claude.version >= (2, 1, 197)  # 2.1.50 makes an allowed call all the same
+    asks = mode == guards.ASK and claude.version >= (2, 1, 197)  # 2.1.50 makes an allowed call anyway
     assert was_made != asks

@@ -1,4 +1,4 @@
-"""A memory that was lost is made anew from what queue.db still has, and every command says so."""
+"""A lost memory is rebuilt from the events in queue.db, and every command reports it."""
 
 import json
 import os
@@ -25,7 +25,7 @@ PROJECT = "/p"
 
 
 def tell(session_id: str) -> None:
-    """Append the events of a session: a prompt, looks that are folded, an edit, a failure, its end."""
+    """Append a session's events: a prompt, two reads that fold, an edit, a failure, a report, its end."""
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "Always run the tests with -x, please."}
     said = {"hook_event_name": "Stop", "last_assistant_message": "f returns 2 now."}
     story = [prompt, read("/p/a.py"), read("/p/b.py"), edit("/p/a.py"), build(1), said]
@@ -34,9 +34,9 @@ def tell(session_id: str) -> None:
 
 
 def remembered() -> list[Any]:
-    """Return all that is remembered, without numbers that differ from run to run."""
+    """Return all stored rows without the fields that differ from run to run."""
     models.open_databases(read_only=True)
-    # A state names a function once the code map knows of it, which may be after the session's end.
+    # A state names functions that the code map knows, which may be only after the session's end.
     left_out = {"pk", "upgrade", "embedding_status", "summarized_pk", "learned_pk", "key_decisions", "state"}
     tables = (models.Observation, models.Session, models.PendingEvent)
     rows = [
@@ -50,7 +50,7 @@ def remembered() -> list[Any]:
 
 
 def is_done() -> bool:
-    """Tell whether the services have nothing left to do, and know both sessions; no file is half made."""
+    """Tell whether the services are idle, know both sessions and have the code map's changes."""
     try:
         models.open_databases(read_only=True)
         stats, sessions = queries.queue_stats(), queries.counts()["sessions"]
@@ -63,9 +63,9 @@ def is_done() -> bool:
 
 
 def test_a_lost_memory_is_made_anew_and_told(services: Path) -> None:
-    """Emptied or deleted while the services are down: all is as it was, and is said.
+    """A memory emptied or deleted while the services are down is rebuilt in full and reported.
 
-    Under the running services SQLite would fill it with what its WAL still has, and that is damage.
+    The services must be down: a running one would write its WAL into the new file, which is damage.
     """
     memory = Path(config.memory_path())
     for session_id in ("s1", "s2"):
@@ -100,7 +100,7 @@ def test_a_lost_memory_is_made_anew_and_told(services: Path) -> None:
 
 
 def test_claude_is_not_paid_twice_for_a_lost_memory(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is worked on once more is left to the user; what failed and is tried again is not."""
+    """A rebuild asks Claude for nothing that was paid for; a failed event that is retried is asked."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     consent("http://127.0.0.1:9")
     done = inbox.append(json.dumps(edit("/p/a.py")), PROJECT)
@@ -120,7 +120,7 @@ def test_claude_is_not_paid_twice_for_a_lost_memory(memory: Path, monkeypatch: p
 
 
 def test_what_is_forgotten_does_not_come_back(memory: Path) -> None:
-    """A session that the user has forgotten is in neither database: it is not lost."""
+    """A session that the user has forgotten is not taken for lost and not rebuilt."""
     for session_id in ("s1", "s2"):
         inbox.append(json.dumps(tool_event(session_id=session_id, tool_input={"command": "make"})), PROJECT)
     work_off()

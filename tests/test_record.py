@@ -1,4 +1,4 @@
-"""From events to observations: the same whatever the order, and however often."""
+"""Events become the same observations in any order and however often they are recorded."""
 
 import itertools
 import json
@@ -22,14 +22,14 @@ def append(event: dict[str, Any]) -> str:
 
 
 def remembered() -> list[tuple[str, str, list[str]]]:
-    """Return all observations."""
+    """Return id, title and files of all observations."""
     rows = models.Observation.select().order_by(models.Observation.id)
     return [(row.id, row.title, row.files_touched) for row in rows]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_a_fold_does_not_depend_on_the_order_of_work(memory: Path, order: tuple[int, ...]) -> None:
-    """Looks between two changes are one observation, in whatever order the workers take them."""
+    """Reads between two edits fold into one observation, in whatever order workers take them."""
     ids = [append(event) for event in (read("/p/a.py"), read("/p/b.py"), edit("/p/a.py"), read("/p/c.py"))]
 
     for index in order:
@@ -42,7 +42,7 @@ def test_a_fold_does_not_depend_on_the_order_of_work(memory: Path, order: tuple[
 
 
 def test_an_edit_is_read_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its observation, the names that it took out and the code map come from one reading of one payload."""
+    """One pass over an edit's payload gives its observation, removed names and code map entry."""
     calls: list[str] = []
 
     def count(module: Any, name: str) -> None:
@@ -63,7 +63,7 @@ def test_an_edit_is_read_once(memory: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_recording_twice_changes_nothing(memory: Path) -> None:
-    """The second time leaves the same rows and the same count."""
+    """Recording an event twice leaves the same rows and the same count."""
     ids = [append(event) for event in (read("/p/a.py"), edit("/p/a.py"))]
     for event_id in ids:
         work_on(event_id)
@@ -77,7 +77,7 @@ def test_recording_twice_changes_nothing(memory: Path) -> None:
 
 
 def test_a_long_look_becomes_several_observations(memory: Path) -> None:
-    """A fold is full after its fixed number of captures."""
+    """A fold takes a fixed number of captures, then a new one begins."""
     ids = [append(read(f"/p/{number}.py")) for number in range(queries.FOLD_SIZE + 1)]
 
     for event_id in ids:
@@ -87,7 +87,7 @@ def test_a_long_look_becomes_several_observations(memory: Path) -> None:
 
 
 def test_nothing_worth_remembering_says_why(memory: Path) -> None:
-    """An event without an observation is finished, and its row has the reason."""
+    """An event without an observation is marked done, with the reason in its row."""
     event_id = append({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "yes"})
 
     work_on(event_id)
@@ -99,7 +99,7 @@ def test_nothing_worth_remembering_says_why(memory: Path) -> None:
 
 
 def test_an_end_closes_the_session_and_a_start_opens_it(memory: Path) -> None:
-    """The status follows the newest of the two events, and a summary comes from what is not distilled yet."""
+    """A session's status follows the newer of end and start; its summary covers pending events."""
     append({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "Make f return two."})
     append(edit("/p/a.py"))
     work_on(append({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "other"}))
@@ -115,7 +115,7 @@ def test_an_end_closes_the_session_and_a_start_opens_it(memory: Path) -> None:
 
 
 def test_lone_surrogates_reach_the_memory_as_replacements(memory: Path) -> None:
-    """Text that is no valid Unicode is stored, readable, and searchable."""
+    """A prompt with a lone surrogate is stored."""
     event = (
         r'{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"Fix the \ud83d parser of dates."}'
     )
@@ -126,7 +126,7 @@ def test_lone_surrogates_reach_the_memory_as_replacements(memory: Path) -> None:
 
 
 def test_a_prompt_that_speaks_of_a_notification_is_the_users(memory: Path) -> None:
-    """Only a prompt that begins with the client's mark is the client's; one that quotes it counts."""
+    """A prompt that begins with a client notice is the client's; one that quotes it is the user's."""
     says = "Why does <task-notification> show up in the log?"
     notice = "<task-notification>done</task-notification>"
     ids = [
@@ -143,7 +143,7 @@ def test_a_prompt_that_speaks_of_a_notification_is_the_users(memory: Path) -> No
 
 
 def test_events_recorded_together_are_what_they_are_one_by_one(memory: Path) -> None:
-    """Observations, notes and sessions are the same; a fold is written once for all of its looks."""
+    """A batch stores the same observations, notes and counts as its events one by one."""
     events = [read("/p/a.py"), read("/p/b.py"), edit("/p/a.py"), read("/p/c.py"), read("/p/c.py")]
     outcomes = []
     for name, is_together in (("one", False), ("two", True)):
@@ -165,7 +165,7 @@ def test_events_recorded_together_are_what_they_are_one_by_one(memory: Path) -> 
 
 
 def test_what_fails_among_others_fails_by_itself(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch with an event that raises stores nothing; then each event is worked on by itself."""
+    """An event that fails in a batch does not keep the others from being recorded."""
     from claude_mem_lite.tasks.app import huey
     from claude_mem_lite.tasks.consumer import compress
 

@@ -1,4 +1,4 @@
-"""Events lose secrets, private passages and ignored files, and are bounded; the ordinary one is not read."""
+"""Redaction of whole events: secrets, private passages, ignored files, size limits and a fast path."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ WITHHELD = "[withheld: too much to redact]"
 
 
 def test_what_the_user_calls_private_goes() -> None:
-    """A private passage of a prompt goes whole: several lines, nested, any case, or not closed."""
+    """A private passage of a prompt is removed: multi-line, nested, in any case, or not closed."""
     cases = {
         "a <private>b\nc</private> d": "a [redacted: private] d",
         "<PRIVATE>b</Private>": "[redacted: private]",
@@ -50,7 +50,7 @@ def test_what_the_user_calls_private_goes() -> None:
     ],
 )
 def test_what_is_private_goes_from_what_is_said_to_tools(tool: str, fields: dict[str, Any]) -> None:
-    """Answers, messages, plans and what agents are told lose their private passages, alone or in a batch."""
+    """Private passages are removed from messages, answers and plans, alone or in a batch."""
     for text in (event(tool_name=tool, **fields), event(tool_calls=[{"tool_name": tool, **fields}])):
         kept = scrub(text)
 
@@ -59,7 +59,7 @@ def test_what_is_private_goes_from_what_is_said_to_tools(tool: str, fields: dict
 
 @pytest.mark.parametrize(("path", "ignored"), CASES["content"])
 def test_the_content_of_an_ignored_file_goes(path: str, ignored: bool) -> None:  # noqa: FBT001
-    """Reading or writing such a file keeps its name only; any other file keeps its content."""
+    """Reads and writes of ignored files keep the name only; other files keep their content."""
     response = {"type": "text", "file": {"filePath": path, "content": "plain words", "numLines": 1}}
     read = event(tool_name="Read", tool_input={"file_path": path}, tool_response=response)
     write = event(tool_name="Write", tool_input={"file_path": path, "content": "plain words"})
@@ -73,7 +73,7 @@ def test_the_content_of_an_ignored_file_goes(path: str, ignored: bool) -> None: 
 
 @pytest.mark.parametrize(("command", "printed"), CASES["printed"])
 def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bool) -> None:  # noqa: FBT001
-    """The output goes when the command shows such a file, and stays when it only names it."""
+    """Output is removed if a command prints an ignored file, and kept if it only names one."""
     text = event(tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": "plain words"})
 
     kept = json.loads(scrub(text))
@@ -84,14 +84,14 @@ def test_what_a_command_prints_of_an_ignored_file_goes(command: str, printed: bo
 
 @pytest.mark.parametrize(("tool", "given", "response"), CASES["ways"])
 def test_no_way_leads_to_an_ignored_file(tool: str, given: dict[str, Any], response: dict[str, Any]) -> None:
-    """Whatever shape the call has, alone or in a batch, what it shows or writes of such a file goes."""
+    """An ignored file's content is removed from every kind of call, alone or in a batch."""
     call = {"tool_name": tool, "tool_input": given, "tool_response": response}
     for kept in (scrub(event(**call)), scrub(event(tool_calls=[call]))):
         assert ("WORDS" in kept, "[redacted: contents of .env]" in kept) == (False, True)
 
 
 def test_escapes_hide_nothing() -> None:
-    """A token whose letters are written as escapes is found, and half a character does no harm."""
+    """A token written in JSON escapes is found, and a lone surrogate causes no error."""
     hidden = "".join(f"\\u{ord(character):04x}" for character in SECRETS["github token"])
 
     kept = scrub(f'{{"a": "{hidden}", "b": "\\ud83d"}}')
@@ -100,7 +100,7 @@ def test_escapes_hide_nothing() -> None:
 
 
 def test_a_large_event_is_cut_after_redaction() -> None:
-    """The longest fields lose their middle, small ones nothing, and no half token is left."""
+    """The longest fields lose their middle after redaction, so no half token is left."""
     token = SECRETS["github token"]
     text = event(small="kept", one="a" * 9_000 + f" {token} " + "b" * 9_000, two=["c" * 30_000])
 
@@ -116,7 +116,7 @@ def test_a_large_event_is_cut_after_redaction() -> None:
 
 @pytest.mark.parametrize("offset", [12, 20, 39])
 def test_no_half_token_is_left_by_a_cut(offset: int) -> None:
-    """Where a very long text was parted before the search, what stands at the edge goes."""
+    """A token at the edge where a long text is split leaves no part behind."""
     before = ((pem() + "\n") * 35).ljust(12_288 - offset)
     text = before + SECRETS["github token"] + "x = 1\n" * 60_000
 
@@ -127,7 +127,7 @@ def test_no_half_token_is_left_by_a_cut(offset: int) -> None:
     "value", [list(range(200_000)), {str(number): number for number in range(100_000)}, "é\0" * 300_000]
 )
 def test_any_event_fits(value: Any) -> None:
-    """Whatever makes an event large, what is stored is within the limit and still an object."""
+    """Any oversized event is stored within the limit and as a JSON object."""
     kept = scrub(event(tool_response=value), max_chars=65_536)
 
     assert len(kept) <= 65_536
@@ -143,7 +143,7 @@ def test_any_event_fits(value: Any) -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused(text: str) -> None:
-    """No object, broken JSON and bottomless nesting are a ValueError, not a crash and not a leak."""
+    """Broken, non-object or deeply nested JSON raises ValueError."""
     with pytest.raises(ValueError, match=r"."):
         scrub(text)
 
@@ -157,14 +157,14 @@ def test_what_cannot_be_read_is_refused(text: str) -> None:
     )
 )
 def test_redacting_twice_changes_nothing(pieces: list[str]) -> None:
-    """The second time finds nothing more."""
+    """Redacting redacted text changes nothing."""
     once = redact(" ".join(pieces))
 
     assert redact(once) == once
 
 
 def test_an_ordinary_event_is_not_read(tmp_path: Path) -> None:
-    """50 kB of ordinary source go through without re and json being loaded, and come back unchanged."""
+    """50 kB of ordinary source pass unchanged, without importing re or json."""
     import argparse
 
     source = Path(argparse.__file__).read_text()[:50_000]
@@ -185,14 +185,14 @@ assert not {{"re", "json"}} & set(sys.modules), sys.modules
 
 
 def test_a_secret_of_many_strings_is_taken_out_of_each() -> None:
-    """2,000 rows with a token each lose all of them."""
+    """2,000 rows with a token each lose every token."""
     rows = [{"id": row, "token": hashlib.sha256(b"%d" % row).hexdigest()} for row in range(2_000)]
 
     assert scrub(event(tool_response=rows)).count("[redacted: token]") == 2_000
 
 
 def test_each_of_many_known_secrets_goes_wherever_it_stands_again() -> None:
-    """3,000 passwords of one string are taken out of a second one that names none of them."""
+    """3,000 passwords named in one string are also removed from another that doesn't name them."""
     passwords = [f"Harbor!{hashlib.sha256(b'%d' % number).hexdigest()[:9]}X7" for number in range(3_000)]
     named = "\n".join(f"password={password}" for password in passwords)
     text = event(tool_input={"content": named}, tool_response={"list": " ".join(passwords)})
@@ -203,14 +203,14 @@ def test_each_of_many_known_secrets_goes_wherever_it_stands_again() -> None:
 
 
 def test_the_longest_of_known_secrets_that_begin_alike_goes_whole() -> None:
-    """Of a known secret that another one continues, nothing of the longer one is left."""
+    """If one known secret is a prefix of another, the longer one is removed in full."""
     text = event(a=f"API_TOKEN={RANDOM[:20]}\nOTHER_TOKEN={RANDOM[:40]}", b=f"x{RANDOM[:40]}y {RANDOM[:20]}")
 
     assert json.loads(scrub(text))["b"] == "x[redacted: token]y [redacted: token]"
 
 
 def test_too_many_places_of_secrets_withhold_long_strings() -> None:
-    """100,000 passwords are withheld, none kept; short strings stay, and are redacted."""
+    """A string with 100,000 passwords is withheld whole; short strings are redacted and kept."""
     given = {"command": f"make TOKEN={RANDOM[:32]}"}
     printed = {"stdout": "password=Harbor!Honey8481 " * 100_000, "stderr": "done"}
     text = event(tool_name="Bash", tool_input=given, tool_response=printed)
@@ -223,7 +223,7 @@ def test_too_many_places_of_secrets_withhold_long_strings() -> None:
 
 
 def test_a_withheld_input_withholds_the_output_too() -> None:
-    """Where the command is withheld, nobody can tell whether its short output may be kept."""
+    """If a command is withheld its output is too, since nobody can tell what it printed."""
     command = "cat .env; " + "password=Harbor!Honey8481 " * 100_000
     text = event(tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": "plain words"})
 
@@ -233,7 +233,7 @@ def test_a_withheld_input_withholds_the_output_too() -> None:
 
 
 def test_an_event_of_many_short_secrets_stays_within_bounds() -> None:
-    """60,000 short strings with a secret each become a note; the names of session, tool and file stay."""
+    """60,000 short secrets become one note; session, tool and file names are kept."""
     edits = [{"new_string": f"password=Harbor!Honey{number}"} for number in range(60_000)]
     text = event(tool_name="MultiEdit", tool_input={"file_path": "/p/a.py", "edits": edits})
 
@@ -244,7 +244,7 @@ def test_an_event_of_many_short_secrets_stays_within_bounds() -> None:
 
 
 def test_a_hook_out_of_time_stores_its_event_withheld(home: Path) -> None:
-    """A hook process with no time to redact stores the event at once, without its long strings."""
+    """A hook out of time for redaction stores the event with its long strings withheld."""
     script = f"""
 import sys
 sys.path.append({str(Path(claude_mem_lite.__file__).parent.parent)!r})

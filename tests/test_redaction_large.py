@@ -1,4 +1,4 @@
-"""Large and hostile texts: cheap looks rule out most beginnings of tokens, and no shape takes for ever."""
+"""Redaction of large and hostile texts: fast filters miss no token, and no text takes too long."""
 
 import json
 import random
@@ -24,14 +24,14 @@ EDGES = ("\n", "\\n", "\\t", "C:\\", "\x1b[32m", "\x1b[m", "7m", "=", "-", "_", 
 
 @cache
 def noise(size: int = 60_000) -> str:
-    """Return lines of random letters and digits, all of them long enough to be tokens."""
+    """Return lines of 40 random letters and digits, each long enough to be a token."""
     rng = random.Random(7)  # noqa: S311  (no secret is made)
     return "\n".join("".join(rng.choices(ALNUM, k=40)) for _ in range(size // 41))
 
 
 @pytest.mark.parametrize("edge", EDGES)
 def test_marks_in_a_large_text_are_found_behind_every_edge(edge: str) -> None:
-    """Each kind of token in a large text is found by its beginning, whatever stands before it."""
+    """In a large text every token prefix is found, whatever precedes it."""
     tokens = "\n".join(f"{edge}{mark}{noise()[:40]}" for mark in MARKS_IN_RUNS)
 
     missed = set(MARKS_IN_RUNS) - set(find_marks(f"{noise()}\n{tokens}"))
@@ -40,12 +40,12 @@ def test_marks_in_a_large_text_are_found_behind_every_edge(edge: str) -> None:
 
 
 def test_most_marks_are_ruled_out_of_random_letters() -> None:
-    """Random letters are not searched for every beginning of a token: few of their words begin one."""
+    """In random letters, fewer than a quarter of the token prefixes need a search."""
     assert len(likely_marks(noise().encode())) < len(MARKS_IN_RUNS) / 4
 
 
 def test_a_token_among_a_megabyte_of_letters_is_taken_out() -> None:
-    """The same holds for a whole event that is cut: the token goes, the letters stay."""
+    """In an event of a megabyte, the token is removed and the text around it kept."""
     token = "gh" + "p_" + "0123456789abcdefghijABCDEFGHIJ456789"
     event = json.dumps({"tool_name": "Bash", "tool_response": f"{token}\n{noise(1_000_000)}"})
 
@@ -57,7 +57,7 @@ def test_a_token_among_a_megabyte_of_letters_is_taken_out() -> None:
 
 
 def test_names_of_ignored_files_in_a_large_text_are_those_of_a_small_one() -> None:
-    """Each ignored file, of ours or the user's, is found in a large text as in a small one."""
+    """Every ignored file name, ours or the user's, is found in a large text, and none in prose."""
     patterns = (*IGNORED_FILES, "*.a", "plain", "x.y.z", "dir/some.cfg")
     files = IgnoredFiles(patterns, Looks())
     filler = "words of prose. And more. " * 400
@@ -68,7 +68,7 @@ def test_names_of_ignored_files_in_a_large_text_are_those_of_a_small_one() -> No
 
 
 def test_a_private_key_among_heads_of_keys_is_taken_out() -> None:
-    """Heads of keys without a key are no key; one with lines among them is."""
+    """Fifty headers without a key are kept; a key that follows them is removed."""
     head, end = "-----BEGIN " + "PRIVATE KEY-----", "-----END " + "PRIVATE KEY-----"
     line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
 
@@ -87,7 +87,7 @@ def test_a_private_key_among_heads_of_keys_is_taken_out() -> None:
     ],
 )
 def test_signs_that_are_looked_for_in_two_steps_still_tell(text: str) -> None:
-    """A form is found by its sign also where a part of the sign is looked for first."""
+    """Secrets found in two steps, by a part of their sign first, are removed."""
     assert "[redacted" in redact(text)
 
 
@@ -103,7 +103,7 @@ def test_signs_that_are_looked_for_in_two_steps_still_tell(text: str) -> None:
     ],
 )  # fmt: skip
 def test_no_text_takes_for_ever(piece: str) -> None:
-    """A hostile text of 100 kB of what secrets are known by is done in time, once and twice the same."""
+    """100 kB of repeated secret markers are redacted in time, and the same on a second pass."""
     once = redact(piece * (100_000 // len(piece)))
 
     assert redact(once) == once
@@ -111,13 +111,13 @@ def test_no_text_takes_for_ever(piece: str) -> None:
 
 @pytest.mark.parametrize("piece", ["mnemonic: ", "seed: word "])
 def test_many_words_of_a_phrase_give_an_answer(piece: str) -> None:
-    """A name of a seed phrase again and again is itself a phrase, of which each pass takes some."""
+    """100 kB of repeated seed phrase labels are redacted in time; each pass removes some of them."""
     assert "[redacted: seed phrase]" in redact(piece * (100_000 // len(piece)))
 
 
 @pytest.mark.parametrize("shape", pathological_texts.SHAPES)
 def test_no_shape_of_text_breaks_redaction(shape: str) -> None:
-    """Each shape of text comes out as an event with its names, within the limit."""
+    """Every pathological text gives a valid event within the limit, its names kept."""
     text = pathological_texts.text(shape, 20_000, random.Random(1))  # noqa: S311  (no secret is made)
     bash = event(tool_name="Bash", tool_input={"command": "make"}, tool_response={"stdout": text})
 

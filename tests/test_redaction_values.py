@@ -1,4 +1,4 @@
-"""Secrets go: tokens of known services, values by their names, places and forms, and what commands print."""
+"""Redaction of tokens, of values by name, place and form, and of what secret commands print."""
 
 import base64
 import json
@@ -30,14 +30,14 @@ strings = st.text(max_size=60)
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize(("kind", "token"), [*SECRETS.items(), ("api key", "sk-" + "proj-" + RANDOM[:40])])
 def test_a_token_goes_wherever_it_stands(kind: str, token: str, around: str) -> None:
-    """Each kind of token is replaced by its name, and what stands around it stays."""
+    """A token is replaced by its kind's name, and the text around it is kept."""
     assert redact(around.format(token)) == around.format(f"[redacted: {kind}]")
 
 
 @pytest.mark.parametrize("token", FURTHER["tokens"])
 @pytest.mark.parametrize("around", ["see {} here", '"{}"', "\n{}\n", "\x1b[32m{}\x1b[m"])
 def test_a_token_of_a_further_service_goes(token: str, around: str) -> None:
-    """Each is known by its own mark, wherever it stands, and by both paths."""
+    """Tokens of further services are removed by their prefix, the same by scrub and redact."""
     text = around.format(token)
     fast = scrub(event(text=text))
 
@@ -48,7 +48,7 @@ def test_a_token_of_a_further_service_goes(token: str, around: str) -> None:
 @settings(deadline=None)
 @given(before=strings, after=strings, kind=st.sampled_from(sorted(SECRETS)))
 def test_no_surroundings_save_a_token(before: str, after: str, kind: str) -> None:
-    """Between any two texts that are no part of it a token goes, in any field, and the rest is JSON."""
+    """A token is removed between any two texts, and the event stays valid JSON."""
     text = event(a={"b": [f"{before} {SECRETS[kind]} {after}"]}, c=before)
 
     kept = scrub(json.dumps(json.loads(text)))
@@ -62,7 +62,7 @@ def test_no_surroundings_save_a_token(before: str, after: str, kind: str) -> Non
     "label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
 )
 def test_a_private_key_goes_however_it_is_shown(prefix: str, label: str) -> None:
-    """A whole block, one without its end, and the rest of one without its start lose every line."""
+    """A key block loses every line, whole or without its start or its end."""
     whole = pem(prefix=prefix, label=label)
     beheaded = "\n".join(whole.split("\n")[1:])
     for text in (whole, pem(end=False, prefix=prefix, label=label), beheaded):
@@ -75,7 +75,7 @@ def test_a_private_key_goes_however_it_is_shown(prefix: str, label: str) -> None
 
 
 def test_a_private_key_on_one_line_goes() -> None:
-    """A key inside a JSON string, with its line breaks written out, goes too."""
+    """A key inside a JSON string with escaped line breaks is removed."""
     text = json.dumps({"private_key": pem() + "\n", "type": "service_account"})
 
     kept = json.loads(redact(text))
@@ -85,14 +85,14 @@ def test_a_private_key_on_one_line_goes() -> None:
 
 @pytest.mark.parametrize("row", ["\x1b[32m+{}\x1b[m", "  71  {}", "src/app.py:12:{}"])
 def test_a_private_key_goes_from_diffs_histories_and_searches(row: str) -> None:
-    """Between the lines of a key colours, numbers and the origins of lines may stand."""
+    """A key is removed though colours, line numbers or file names precede its lines."""
     kept = redact("\n".join(row.format(line) for line in pem().split("\n")))
 
     assert not any(line in kept for line in BODY)
 
 
 def test_a_putty_key_goes_from_the_lines_of_an_edit() -> None:
-    """Its lines go together and as strings of their own, whatever they begin with."""
+    """A PuTTY key is removed from a text and from a patch's separate lines."""
     body = ["A+/" + BODY[0], BODY[1], "AbCd/12="]
     lines = ["Private-Lines: 3", *body, "Private-MAC: 12"]
     patch = [{"lines": ["+" + line for line in lines]}]
@@ -102,7 +102,7 @@ def test_a_putty_key_goes_from_the_lines_of_an_edit() -> None:
 
 
 def test_what_kubernetes_keeps_goes() -> None:
-    """Keys and logins in base64 and the data of a secret go; certificates and names stay."""
+    """Base64 keys, logins and secret data are removed; certificates and names are kept."""
     pems = (pem(label=label).encode() for label in ("RSA PRIVATE KEY", "CERTIFICATE"))
     key, certificate = (base64.b64encode(each).decode() for each in pems)
     login = base64.b64encode(b'{"auths":{"r.example":{"auth":"Ym9iOmh1bnRlcjI="}}}').decode()
@@ -124,13 +124,13 @@ VALUES = cases.load("redaction/values")
 
 @pytest.mark.parametrize(("text", "expected"), VALUES["by_name"])
 def test_a_value_goes_by_its_name(text: str, expected: str) -> None:
-    """The value of what is called a secret goes; the name, the quotes and the host stay."""
+    """A value is removed if its name denotes a secret; name, quotes and host are kept."""
     assert redact(text.format(RANDOM[:32])) == expected.format()
 
 
 @pytest.mark.parametrize(("text", "expected"), VALUES["by_place"])
 def test_a_value_goes_by_its_place(text: str, expected: str) -> None:
-    """What opens a login goes from addresses, cookies, options of commands and files of logins."""
+    """Credentials are removed from URLs, cookies, command options and login files."""
     kept = redact(text.format(RANDOM))
 
     assert expected in kept
@@ -139,7 +139,7 @@ def test_a_value_goes_by_its_place(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize("text", VALUES["long"])
 def test_a_long_credential_goes_whole(text: str) -> None:
-    """However long a value is, nothing of its end is left."""
+    """A very long value is removed to its last character."""
     kept = redact(text.format(4 * RANDOM))
 
     assert "[redacted: " in kept
@@ -148,7 +148,7 @@ def test_a_long_credential_goes_whole(text: str) -> None:
 
 @pytest.mark.parametrize("text", VALUES["beside"])
 def test_a_password_goes_by_what_stands_beside_it(text: str) -> None:
-    """Brackets in quotes, pairs, fallbacks, blocks and options hide no password; in JSON in JSON neither."""
+    """Passwords go from quoted brackets, pairs, fallbacks, blocks and options, also in nested JSON."""
     text = text.format()
     for shown in (text, json.dumps({"body": text}), json.dumps(json.dumps({"body": text}))):
         kept = scrub(event(tool_name="Bash", tool_input={"command": "x"}, tool_response=shown))
@@ -162,7 +162,7 @@ def test_a_password_goes_by_what_stands_beside_it(text: str) -> None:
 )
 @pytest.mark.parametrize("text", VALUES["said"])
 def test_a_password_goes_from_sentences_tables_and_calls(text: str, secret: str) -> None:
-    """What people choose and what is made at random goes, by the way of hooks and by itself."""
+    """Chosen and random passwords are removed from sentences, tables and calls, by hook or directly."""
     text = text.format(secret)
     kept = scrub(event(tool_name="Bash", tool_input={"command": "x"}, tool_response={"stdout": text}))
 
@@ -173,7 +173,7 @@ def test_a_password_goes_from_sentences_tables_and_calls(text: str, secret: str)
 
 @pytest.mark.parametrize("text", VALUES["random"])
 def test_a_random_value_goes_from_labels_and_commands(text: str) -> None:
-    """Labels of two words, sentences, commands and cookies give a random value away."""
+    """A random value is removed after two-word labels, in sentences, commands and cookies."""
     text = text.format(RANDOM[:40])
     kept = scrub(event(tool_name="Bash", tool_input={"command": text}))
 
@@ -191,13 +191,13 @@ def test_a_random_value_goes_from_labels_and_commands(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_value_with_signs_goes_whole(text: str, left: str) -> None:
-    """Points, equals signs and others in a bare value neither save it nor part it."""
+    """A bare value with dots, equals signs or other symbols is removed in full."""
     assert left not in redact(text)
 
 
 @pytest.mark.parametrize(("text", "secret"), CASES["forms"])
 def test_a_key_goes_by_its_form(text: str, secret: str) -> None:
-    """What the form tells to be a key goes, weak or not; what stands around it stays."""
+    """A value whose form marks it as a key is removed; the text around it is kept."""
     kept = redact(text)
 
     assert secret not in kept
@@ -205,7 +205,7 @@ def test_a_key_goes_by_its_form(text: str, secret: str) -> None:
     assert "[redacted: " in kept
 
 
-SECRET = "spring otter lamp"  # looks like anything
+SECRET = "spring otter lamp"  # matches no pattern of a secret
 COMMANDS = cases.load("redaction/commands")
 
 
@@ -217,7 +217,7 @@ def call(command: str, **fields: Any) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS["secret"])
 def test_what_a_command_prints_goes_by_the_command(command: str) -> None:
-    """A secret that looks like three words is withheld; that the command ran is not."""
+    """The output of a command that prints secrets is removed; the command is named."""
     response = {"stdout": f"{SECRET}\n", "stderr": "", "isImage": False}
 
     stored = scrub(call(command, tool_response=response))
@@ -230,14 +230,14 @@ def test_what_a_command_prints_goes_by_the_command(command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS["harmless"])
 def test_what_only_looks_like_such_a_command_keeps_its_output(command: str) -> None:
-    """Help, lists, names, copies and what goes to another program or a file stay as they are."""
+    """Help, lists, names, copies, and output to a program or file are kept."""
     event = call(command, tool_response={"stdout": f"{SECRET}\n", "stderr": ""})
 
     assert scrub(event) == event
 
 
 def test_why_such_a_command_failed_is_kept() -> None:
-    """Of a failure only lines of one word go: one may be the secret, an error has blanks."""
+    """A failed secret command keeps its error; only one-word lines, possible secrets, are removed."""
     event = call("op read op://a/b/c", error="Exit code 1\nhunter2\n[ERROR] could not find item b in vault a")
 
     stored = json.loads(scrub(event))
@@ -247,7 +247,7 @@ def test_why_such_a_command_failed_is_kept() -> None:
 
 
 def test_a_text_for_the_model_is_withheld_too() -> None:
-    """A batch tells the output as a text; it goes like the fields of a single call."""
+    """A batch's plain-text output is removed like a single call's fields."""
     one = {"tool_name": "Bash", "tool_input": {"command": "pass show a"}, "tool_response": SECRET}
 
     stored = scrub(json.dumps({"hook_event_name": "PostToolBatch", "tool_calls": [one]}))
@@ -259,7 +259,7 @@ def test_a_text_for_the_model_is_withheld_too() -> None:
     "unit", ["$(", "`", "'", '"', "\\", "echo $A_TOKEN ", "|", "sudo ", "a=$(b) ", "(", "${"]
 )
 def test_any_script_is_read_to_its_end(unit: str) -> None:
-    """A hundred thousand characters of anything give an answer, whatever they open and do not close."""
+    """100,000 characters of unclosed shell syntax are parsed without an error."""
     assert isinstance(printer_of(unit * (100_000 // len(unit))), str)
 
 
@@ -279,12 +279,12 @@ def test_any_script_is_read_to_its_end(unit: str) -> None:
     ],
 )
 def test_what_only_looks_secret_stays(text: str) -> None:
-    """Hashes, images, ordinary code, placeholders, dates, sentences and tables are kept as they are."""
+    """Hashes, images, code, placeholders, dates, sentences and tables are kept unchanged."""
     assert redact(text) == text
 
 
 def test_planted_secrets_go_and_look_alikes_stay() -> None:
-    """Of 120 secrets and 120 look-alikes of all kinds at most one each goes wrong."""
+    """At most 1 of 120 secrets leaks, and at most 1 of 120 look-alikes is altered."""
     planted, harmless = benchmark.cases(seed=1, each=2)
 
     pieces = [(case, benchmark.scrubbed(case)) for case in planted]

@@ -1,4 +1,4 @@
-"""claude-mem reembed: a model is changed behind a running system, cut short, and gone on with."""
+"""`claude-mem reembed`: change the model of a running system, interrupt the run, and resume it."""
 
 import json
 import os
@@ -30,15 +30,15 @@ ROWS = 40
 
 @pytest.fixture
 def other(tiny: Path) -> str:
-    """Return the setting that names another model than the small one."""
+    """Return the setting that selects the tiny Qwen3, a model other than MiniLM."""
     return str(tiny)
 
 
 @pytest.fixture
 def ponds(memory: Path) -> Path:
-    """Return a memory of 40 observations and a session, none of them embedded."""
+    """Return a memory of 40 observations and two sessions, none of them embedded."""
     session_row(summary="Dug ponds.")
-    session_row("s2")  # without a summary there is nothing to embed
+    session_row("s2")  # has no summary, so nothing to embed
     for number in range(ROWS):
         queries.save_observation(observation_row(f"o{number}", title=f"Dig pond {number}", summary="Wet."))
     return memory
@@ -46,7 +46,7 @@ def ponds(memory: Path) -> Path:
 
 @pytest.fixture
 def web(ponds: Path) -> Iterator[Path]:
-    """Start a web process on the memory, and have all of it embedded with MiniLM."""
+    """Start a web process on the memory, with every row embedded by MiniLM."""
     with web_process():
         run("auto")
         wait_until(lambda: search_type() == "hybrid")
@@ -54,35 +54,35 @@ def web(ponds: Path) -> Iterator[Path]:
 
 
 def run(setting: str, *, dimension: int = 0, progress: Any = None, rebuild: bool = False) -> Done:
-    """Run as the command does, in this process."""
+    """Run reembed in this process."""
     show = progress or (lambda *_: None)
     return reembed(setting, dimension=dimension, progress=show, rebuild=rebuild)
 
 
 def search_type() -> str:
-    """Return how the web process searches."""
+    """Return the search type that the web process reports: "fts" or "hybrid"."""
     found = client.get("/api/search", {"q": "digging"}, timeout_s=20)
     return str(found["search_type"])
 
 
 def embedded(key: str) -> int:
-    """Return how many rows are marked with a model."""
+    """Return how many rows are marked as embedded with a model."""
     return sum(count for count, _ in embeddings.count_embedded(key).values())
 
 
 def once(act: Callable[[], Any]) -> Callable[[int, int], None]:
-    """Return a `progress` that acts when the first rows are made."""
+    """Return a `progress` callback that calls `act` at its first call only."""
     acts = iter([act])
     return lambda *_: next(acts, lambda: None)()
 
 
 def stop() -> None:
-    """Interrupt as Ctrl-C does."""
+    """Interrupt the run as Ctrl-C does."""
     raise KeyboardInterrupt
 
 
 def test_a_model_is_completed_without_the_services(ponds: Path) -> None:
-    """What is missing is made, what is there is left; nothing is written to the settings."""
+    """Reembed makes only the missing vectors and leaves the settings alone."""
     first = claude_mem("reembed")
     queries.save_observation(observation_row("new", title="Dig a lake"))
     models.Observation.update(title="Fill pond 3").where(models.Observation.id == "o3").execute()
@@ -98,7 +98,7 @@ def test_a_model_is_completed_without_the_services(ponds: Path) -> None:
 
 
 def test_a_vector_that_was_lost_is_made_again(ponds: Path) -> None:
-    """The tables are looked at, not the marks."""
+    """A vector missing from the tables is made again even if its row is marked as embedded."""
     run("auto")
     Vectors(MINILM, 384).delete("observation", ["o1", "o2"])
 
@@ -108,7 +108,7 @@ def test_a_vector_that_was_lost_is_made_again(ponds: Path) -> None:
 
 
 def test_the_vectors_are_those_of_the_consumer(web: Path, other: str) -> None:
-    """Both blend a text with its first line in the same way."""
+    """Reembed and the consumer make the same vector for a text."""
     here = Vectors(MINILM, 384).of_rows("observation", ["o5"])["o5"]
     vectors.discard()
     embeddings.forget_vectors()
@@ -122,7 +122,7 @@ def test_the_vectors_are_those_of_the_consumer(web: Path, other: str) -> None:
 
 
 def test_a_model_is_changed_behind_a_running_system(web: Path, other: str) -> None:
-    """Until the swap all goes on with the old vectors; after it with the new ones, without a restart."""
+    """Search uses the old vectors until the swap and the new ones after it, without a restart."""
     key = f"{other}_64"
     during: dict[str, Any] = {}
 
@@ -147,7 +147,7 @@ def test_a_model_is_changed_behind_a_running_system(web: Path, other: str) -> No
 
 
 def test_a_cut_model_has_vectors_of_its_own(ponds: Path, other: str) -> None:
-    """Its dimension is written beside its name; whole again, it is another model."""
+    """A model cut to fewer dimensions counts as another model, and settings keep its dimension."""
     first = claude_mem("reembed", "--model", other, "--dimension", "32")
     written = settings.load()
     again = run(other, dimension=32)
@@ -162,7 +162,7 @@ def test_a_cut_model_has_vectors_of_its_own(ponds: Path, other: str) -> None:
 
 
 def test_a_run_cut_short_is_gone_on_with(web: Path, other: str) -> None:
-    """After Ctrl-C the system is as it was, the consumer leaves the half alone, and the rest is made."""
+    """After Ctrl-C nothing has changed for search, and the next run makes only what is missing."""
     with pytest.raises(KeyboardInterrupt):
         run(other, progress=once(stop))
     steps = Index().step()
@@ -177,7 +177,7 @@ def test_a_run_cut_short_is_gone_on_with(web: Path, other: str) -> None:
 
 
 def test_a_killed_run_is_gone_on_with(ponds: Path, other: str) -> None:
-    """What was written before the kill is not made again, and nothing is in the way of the next run."""
+    """After a kill the next run keeps the vectors already written and completes the rest."""
     code = f"""if True:
         import os, signal
         from claude_mem_lite.search.reembed import reembed
@@ -198,7 +198,7 @@ def test_a_killed_run_is_gone_on_with(ponds: Path, other: str) -> None:
 
 
 def test_ctrl_c_is_one_line(ponds: Path) -> None:
-    """It says how to go on."""
+    """Ctrl-C prints one line that says how to resume."""
     program = "import sys; from claude_mem_lite.search import reembed; from claude_mem_lite.cli import main\n"
     program += "def stopped(*a, **k): raise KeyboardInterrupt\nreembed.reembed = stopped\nmain()"
 
@@ -211,7 +211,7 @@ def test_ctrl_c_is_one_line(ponds: Path) -> None:
 
 
 def test_what_changes_during_a_run_has_the_vector_of_its_last_text(ponds: Path) -> None:
-    """A row that was told anew after it was embedded is embedded once more."""
+    """A row that changes during a run is embedded again with its new text."""
 
     def change() -> None:
         models.Observation.update(title="Fill in").where(models.Observation.id == f"o{ROWS - 1}").execute()
@@ -226,7 +226,7 @@ def test_what_changes_during_a_run_has_the_vector_of_its_last_text(ponds: Path) 
 
 
 def test_the_consumer_stands_back_from_the_model_of_a_run(web: Path) -> None:
-    """Two do not write the same tables: it comes back when the run is through."""
+    """The consumer leaves the tables of a run alone and resumes when the run has ended."""
     index, steps = Index(), []
     queries.save_observation(observation_row("new", title="Dig a lake"))
 
@@ -238,7 +238,7 @@ def test_the_consumer_stands_back_from_the_model_of_a_run(web: Path) -> None:
 
 
 def test_only_one_run_is_at_work(ponds: Path, other: str) -> None:
-    """Another one, and a change of the model, are refused in one line."""
+    """A second run and a change of the model are refused with one line during a run."""
     refused: list[Any] = []
 
     def others() -> None:
@@ -252,7 +252,7 @@ def test_only_one_run_is_at_work(ponds: Path, other: str) -> None:
 
 
 def test_broken_vectors_are_made_anew(web: Path) -> None:
-    """Without --rebuild it says so; with it all are made, and found by the running web process."""
+    """Broken vectors are reported; with --rebuild they are all made again and searched."""
     for path in Path(config.lance_dir()).rglob("*"):
         if path.is_file():
             path.write_bytes(b"broken")
@@ -267,9 +267,9 @@ def test_broken_vectors_are_made_anew(web: Path) -> None:
 
 
 def test_the_consumer_writes_on_after_a_rebuild(web: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its tables were replaced under its hands: it opens the new ones, and does not start anew."""
+    """The consumer opens tables that a rebuild has replaced, and does not discard them."""
     index = Index()
-    for number in range(9):  # more versions of the table than the new one will have
+    for number in range(9):  # so that the old table has more versions than the new one
         queries.save_observation(observation_row(f"new{number}", title=f"Dig lake {number}"))
         index.step()
     run("auto", rebuild=True)
@@ -283,7 +283,7 @@ def test_the_consumer_writes_on_after_a_rebuild(web: Path, monkeypatch: pytest.M
 
 
 def test_the_consumer_changes_the_model_by_itself(web: Path, other: str) -> None:
-    """After `model use` it embeds all rows anew, then drops the vectors of the model before."""
+    """After `model use` the consumer embeds every row again, then drops the old vectors."""
     told = claude_mem("model", "use", other)
     index = Index()
     mixed = wait_until(lambda: index.step() == 0.0 and vectors.models())
@@ -298,7 +298,7 @@ def test_the_consumer_changes_the_model_by_itself(web: Path, other: str) -> None
 
 
 def test_without_a_model_the_consumer_rests(web: Path) -> None:
-    """Full text alone is a choice, not an outage: nobody asks every three seconds whether it is over."""
+    """Full text by choice is no outage: the consumer checks back rarely, not every three seconds."""
     claude_mem("model", "use", "none")
 
     assert (search_type(), Index().step()) == ("fts", LATER_S)
@@ -307,7 +307,7 @@ def test_without_a_model_the_consumer_rests(web: Path) -> None:
 
 
 def test_a_setting_that_cannot_be_written_is_said_first(ponds: Path, other: str) -> None:
-    """Not after hours of work."""
+    """A setting that cannot be written is reported before any work starts."""
     (ponds / "config.toml").write_text('search = { embedding_model = "auto" }')
 
     with pytest.raises(ClaudeMemError, match="left as it is"):
@@ -317,7 +317,7 @@ def test_a_setting_that_cannot_be_written_is_said_first(ponds: Path, other: str)
 
 
 def test_an_empty_memory_and_a_missing_model_are_one_line(home: Path) -> None:
-    """Nothing is started."""
+    """An empty memory and an unknown model each give one line, and nothing starts."""
     nothing = claude_mem("reembed")
     models.open_databases()
     missing = claude_mem("reembed", "--model", "/nowhere")
@@ -329,7 +329,7 @@ def test_an_empty_memory_and_a_missing_model_are_one_line(home: Path) -> None:
 
 
 def test_list_says_what_is_half_made(ponds: Path, other: str) -> None:
-    """Until `model use` gives it up."""
+    """`model list` names an unfinished model until `model use` discards it."""
     with pytest.raises(KeyboardInterrupt):
         run(other, progress=once(stop))
 

@@ -1,4 +1,4 @@
-"""One command moves version, changelog and tag; the docs site has every page."""
+"""The release command moves version, changelog and tag together; the docs site lists every page."""
 
 import json
 import re
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Return what git prints in a folder."""
+    """Run git in a folder and return its output."""
     who = ("-c", "user.name=Dev", "-c", "user.email=dev@example.com")
     done = subprocess.run(["git", *who, *arguments], cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -23,7 +23,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a repository with the files that a release changes, as they are here."""
+    """Return a repository with copies of the files that a release changes."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -39,13 +39,13 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def release(clone: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a clone."""
+    """Run the release command in a clone."""
     command = [sys.executable, str(clone / ".ci" / "release.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_release_moves_version_changelog_and_tag(clone: Path) -> None:
-    """Both files bear the version, the changelog its date, and the tag is the commit."""
+    """A release updates both version files, dates the changelog, commits and tags."""
     done = release(clone, "9.8.7")
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -58,7 +58,7 @@ def test_a_release_moves_version_changelog_and_tag(clone: Path) -> None:
 
 
 def test_what_cannot_be_released_is_refused_and_nothing_changes(clone: Path) -> None:
-    """A wrong version, an older one, a changelog without news, changes that are not committed."""
+    """Bad or old versions, a missing changelog entry and uncommitted changes are refused."""
     assert release(clone, "9.8.7").returncode == 0
     before = git(clone, "log", "--format=%H %D")
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_released_is_refused_and_nothing_changes(clone: Path) -> 
 
 
 def test_the_site_has_every_page() -> None:
-    """Each page of docs/ stands in the navigation of mkdocs.yml, and each that stands there is a page."""
+    """The navigation of mkdocs.yml lists exactly the pages of docs/."""
     named = re.findall(r"(?m)^ +- (?:Home: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text())
 
     assert sorted(named) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))

@@ -1,4 +1,4 @@
-"""The page of a report: inert whatever was captured, drawn as it should be, and right in a real browser."""
+"""The HTML report: safe for any captured text, drawn correctly, and right in a real browser."""
 
 import dataclasses
 import datetime as dt
@@ -50,7 +50,7 @@ INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 
 
 class Reader(HTMLParser):
-    """Reads a page as a browser does: its tags, and its attributes by name."""
+    """Collects a page's tags, comments and attribute values as a browser parses them."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -61,19 +61,19 @@ class Reader(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag and its attributes."""
+        """Record a tag and its attributes."""
         self.tags.add(tag)
         for name, value in attrs:
             self.attributes.setdefault(name, set()).add(value or "")
 
     def handle_comment(self, data: str) -> None:
-        """Note a comment."""
+        """Record a comment."""
         self.comments.append(data)
 
 
 @pytest.fixture
 def evil(memory: Path) -> Report:
-    """Return a report of a memory in which every text is an attack, in all columns and places."""
+    """Return a report on a memory whose every text is an attack."""
     for number, text in enumerate(EVIL):
         folder, moment = f"/evil/{text[:300]}", at(2026, 11, 20, number, 30)
         of_session = {"session_id": f"{number}{text}", "project_dir": folder}
@@ -97,7 +97,7 @@ def evil(memory: Path) -> Report:
 
 
 def test_no_captured_text_becomes_an_element_or_an_attribute(evil: Report) -> None:
-    """Tags and attributes are ours, none holds captured text, nothing is loaded or run."""
+    """Captured text becomes no tag or attribute, and the page loads nothing and runs only our script."""
     text = page.page(evil)
 
     found = Reader(text)
@@ -117,7 +117,7 @@ def test_no_captured_text_becomes_an_element_or_an_attribute(evil: Report) -> No
 
 
 def test_drawings_are_well_formed_xml(evil: Report) -> None:
-    """Each SVG can be taken out of the page and read by itself, and has a name."""
+    """Each SVG is well-formed XML on its own and has a title."""
     drawings = re.findall(r"<svg.*?</svg>", page.page(evil), re.DOTALL)
 
     roots = [ET.fromstring(each) for each in drawings]  # noqa: S314  (our own page)
@@ -127,7 +127,7 @@ def test_drawings_are_well_formed_xml(evil: Report) -> None:
 
 
 def test_markdown_and_terminal_are_inert(evil: Report, memory: Path) -> None:
-    """No tag, link, picture or fence of captured text is one to Markdown; nothing reaches the terminal."""
+    """Captured text has no Markdown markup or terminal escapes in a report."""
     told = markdown(evil)
 
     assert INVISIBLE.findall(told) == []
@@ -142,7 +142,7 @@ def test_markdown_and_terminal_are_inert(evil: Report, memory: Path) -> None:
 
 
 def test_graphs_are_laid_out_from_left_to_right_without_overlaps() -> None:
-    """Of any graph: a place for each node, rooms apart, edges from end to end through every layer."""
+    """Nodes never overlap, and each edge crosses every layer from its caller to its callee."""
     for seed in range(60):
         chance = random.Random(seed)  # noqa: S311
         nodes = list(range(chance.randint(1, 14)))
@@ -169,7 +169,7 @@ def test_graphs_are_laid_out_from_left_to_right_without_overlaps() -> None:
 
 
 def test_a_chain_is_a_line_and_crossings_are_undone() -> None:
-    """What calls one after the other stands side by side; nodes are sorted so that lines need not cross."""
+    """A call chain lies in one row, and nodes are sorted so that edges don't cross."""
     chain = laid_out([0, 1, 2], [(0, 1), (1, 2)])
     pair = laid_out([0, 1, 2, 3], [(0, 3), (1, 2)])
 
@@ -179,7 +179,7 @@ def test_a_chain_is_a_line_and_crossings_are_undone() -> None:
 
 
 def test_a_large_graph_is_cut_to_what_was_changed_and_called_most(memory: Path) -> None:
-    """What is left out is named below the drawing, or counted."""
+    """A large graph keeps the most changed and called functions; the page lists or counts the rest."""
     functions = [Function("a.py", f"f{number}", "modified") for number in range(300)]
     functions += [Function("b.py", f"g{number}", "unchanged") for number in range(300)]
     calls = [Call(0, number, is_certain=number % 2 == 0) for number in range(300, 600)]
@@ -213,7 +213,7 @@ def test_a_large_graph_is_cut_to_what_was_changed_and_called_most(memory: Path) 
     ],
 )
 def test_many_days_are_summed_up(first: str, last: str, unit: str, number: int) -> None:
-    """By week or by month, every day once, those without anything among them."""
+    """Long spans are charted by week or month, every day counted once and empty ones included."""
     values = {first: [1.0, 2.0], "2026-11-18": [3.0, 0.0], last: [5.0, 1.0]}
 
     labels, rows, told = charts.by_day(first, last, values)
@@ -232,7 +232,7 @@ _MEASURE = (DATA / "measure.html").read_text("utf-8")
 
 
 def browse(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Have Chromium do something with a page."""
+    """Open a page in headless Chromium with the given options."""
     flags = ["--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     flags.append("--disable-sync")
     flags += ["--disable-component-update", "--disable-quic", "--hide-scrollbars", "--enable-logging=stderr"]
@@ -243,7 +243,7 @@ def browse(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def first_pixel(png: Path) -> tuple[int, ...]:
-    """Return the colour of the upper left corner of a picture: no filter of PNG changes that one."""
+    """Return the colour of a PNG's upper left pixel, which no PNG filter changes."""
     data, at_, packed = png.read_bytes(), 8, b""
     while at_ < len(data):
         size = int.from_bytes(data[at_ : at_ + 4])
@@ -257,7 +257,7 @@ def first_pixel(png: Path) -> tuple[int, ...]:
 def test_the_page_is_right_in_a_browser(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is refused; it fits a phone and a screen, labels their boxes; light, dark, on paper."""
+    """The page fits phone and desktop, labels fit their boxes, and dark, light and print work."""
     folder = (tmp_path / "ledger").resolve()
     play_history(folder, monkeypatch)
     report = tmp_path / "report.html"
@@ -292,7 +292,7 @@ def test_the_page_is_right_in_a_browser(
 
 @in_browser
 def test_hostile_text_does_nothing_in_a_browser(evil: Report, tmp_path: Path) -> None:
-    """The tree that the browser makes of the page has our elements only, and none of the attacks runs."""
+    """A browser's DOM of the page has only our elements, and no attack runs."""
     report = tmp_path / "report.html"
     report.write_text(page.page(evil))
 
@@ -303,7 +303,7 @@ def test_hostile_text_does_nothing_in_a_browser(evil: Report, tmp_path: Path) ->
 
 
 def test_a_session_is_lines_and_folds_the_rest(memory: Path) -> None:
-    """Each label of a summary has a line; files, commits and earlier prompts are folded away."""
+    """Each label of a summary has its line; files and earlier prompts are folded."""
     said = "Asked: dig a pond. Files: a.py. Tests: 3 passed. Also asked: fill it."
     moment = at(2026, 11, 20, 9)
     session_row(project_dir="/p", started_at=moment, last_event_at=moment, summary=said)

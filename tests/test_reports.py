@@ -1,4 +1,4 @@
-"""Reports of the recorded history and of made-up memories: what is told, of which time, in every form."""
+"""Reports on recorded and made-up memories: their content, period and output formats."""
 
 import datetime as dt
 import html
@@ -27,13 +27,13 @@ ARROW = re.compile(r"^ +n\d+ (-->|-\.->) n\d+$", re.MULTILINE)
 
 
 def visible(text: str) -> str:
-    """Return what a page shows, in words, each number before what it counts."""
+    """Return a page's visible text, each number before its label."""
     body = re.sub(r"<dt>(.*?)</dt><dd>(.*?)</dd>", r"\2 \1", text.split("<body>")[1])
     return html.unescape(re.sub(r"<[^>]+>", " ", body))
 
 
 def happened(session_id: str, moment: str, *, project_dir: str = "/p", **fields: Any) -> None:
-    """Store a session of one edit."""
+    """Store a session with one edit."""
     session_row(session_id, project_dir=project_dir, started_at=moment, last_event_at=moment, **fields)
     edit = {"session_id": session_id, "project_dir": project_dir, "created_at": moment, "tier": "high"}
     counted = {"files_touched": ["a.py"], "tokens_raw": 70, "tokens_compressed": 7}
@@ -42,7 +42,7 @@ def happened(session_id: str, moment: str, *, project_dir: str = "/p", **fields:
 
 
 def paid(usd: float, session_id: str, *, now: float) -> None:
-    """Enter a call into the ledger."""
+    """Record an API call in the cost ledger."""
     of_session = {"cache_read_tokens": 1_000, "session_id": session_id}
     call = ledger.Call("summary", "claude-haiku", usd, 100, 10, **of_session)
     ledger.record(call, now=now)
@@ -50,7 +50,7 @@ def paid(usd: float, session_id: str, *, now: float) -> None:
 
 @pytest.fixture
 def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Live where summer time ends on 25 October 2026; no data of time zones are needed."""
+    """Set a time zone whose summer time ends on 25 October 2026, without time zone data."""
     monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
     time.tzset()
     yield
@@ -58,11 +58,11 @@ def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-@pytest.mark.process  # the recorded commands are run again
+@pytest.mark.process  # runs the recorded commands
 def test_the_recorded_history_is_told_in_every_form(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sessions, functions, files, learnings and calls are those of the memory; all forms agree."""
+    """Text, Markdown, HTML and JSON reports agree with the memory and with each other."""
     folder = (tmp_path / "ledger").resolve()
     ids = play_history(folder, monkeypatch)
     curate.add("Amounts are integer cents.", category="architecture", project_dir=str(folder))
@@ -102,7 +102,7 @@ def test_the_recorded_history_is_told_in_every_form(
 
 
 def test_days_begin_at_the_readers_midnight(memory: Path, in_berlin: None) -> None:
-    """Of two days around the end of summer time, each is told by its own offset; what is older is not."""
+    """Days start at the reader's local midnight, also across the end of summer time."""
     happened("older", at(2026, 10, 23, 21, 59))  # 23:59 in Berlin
     happened("first", at(2026, 10, 23, 22, 1))  # 00:01, two hours before UTC
     happened("last", at(2026, 10, 25, 23, 30))  # 00:30 of the 26th, one hour before UTC
@@ -120,7 +120,7 @@ def test_days_begin_at_the_readers_midnight(memory: Path, in_berlin: None) -> No
 
 
 def test_a_session_that_began_earlier_is_told_as_far_as_it_falls_into_the_time(memory: Path) -> None:
-    """It is among the sessions, with its observations of the time alone; asked for by name, with all."""
+    """A session from before the period counts with its later rows, or in full if asked by id."""
     happened("long", at(2026, 11, 1, 9))
     queries.save_observation(observation_row("new", session_id="long", created_at=at(2026, 11, 20, 9)))
     models.Session.update(last_event_at=at(2026, 11, 20, 9)).execute()
@@ -134,7 +134,7 @@ def test_a_session_that_began_earlier_is_told_as_far_as_it_falls_into_the_time(m
 
 
 def test_projects_are_told_apart(memory: Path) -> None:
-    """One project's report has nothing of another's but what counts against the common budget."""
+    """A project's report has only its own rows, except for spending against the common budget."""
     now = inbox.unix_time(at(2026, 11, 21, 12))
     happened("mine", at(2026, 11, 21, 9))
     happened("theirs", at(2026, 11, 21, 10), project_dir="/q")
@@ -163,7 +163,7 @@ def test_projects_are_told_apart(memory: Path) -> None:
 
 
 def test_new_learnings_come_first_and_those_that_wait_are_only_counted(memory: Path) -> None:
-    """The user can ask for fewer; how many there are is said all the same."""
+    """New learnings come first, quarantined ones are only counted, and a limit counts the rest."""
     for number in range(4):
         row = curate.add(f"Learning {number}.", category="gotcha", project_dir="/p")
         if number < 2:
@@ -185,7 +185,7 @@ def test_new_learnings_come_first_and_those_that_wait_are_only_counted(memory: P
 
 
 def test_a_thousand_sessions_take_as_many_questions_as_one(memory: Path) -> None:
-    """The number of statements does not grow with the sessions; the page tells of the newest and counts."""
+    """The number of SQL statements does not grow with the sessions, and the page stays small."""
     now = inbox.unix_time(at(2026, 11, 21, 12))
     happened("s0", at(2026, 11, 20))
     asked: list[str] = []
@@ -209,7 +209,7 @@ def test_a_thousand_sessions_take_as_many_questions_as_one(memory: Path) -> None
 
 
 def test_a_memory_without_sessions_gives_a_report_that_says_so(memory: Path, tmp_path: Path) -> None:
-    """In every form, with exit 0."""
+    """A report without sessions says so in every format and exits 0."""
     text, in_markdown, in_json = run(cwd=tmp_path), run("--md", cwd=tmp_path), run("--json", cwd=tmp_path)
     in_html = run("--html", "report.html", cwd=tmp_path)
 
@@ -221,7 +221,7 @@ def test_a_memory_without_sessions_gives_a_report_that_says_so(memory: Path, tmp
 
 
 def test_the_project_is_that_of_the_folder_unless_said_otherwise(memory: Path, tmp_path: Path) -> None:
-    """As with the other commands: here, --project, --all-projects, --session."""
+    """The report is on the current folder's project, unless an option names another."""
     here, there = (tmp_path / name for name in ("here", "there"))
     for folder in (here, there):
         folder.mkdir()
@@ -251,7 +251,7 @@ def test_the_project_is_that_of_the_folder_unless_said_otherwise(memory: Path, t
 def test_what_cannot_be_told_is_refused(
     memory: Path, tmp_path: Path, arguments: list[str], status: int, says: str
 ) -> None:
-    """One clear message on stderr, nothing on stdout, nothing written."""
+    """A wrong request gives one message on stderr and writes nothing."""
     session_row("s1")
 
     done = run(*arguments, cwd=tmp_path, columns=200)
@@ -263,7 +263,7 @@ def test_what_cannot_be_told_is_refused(
 
 
 def test_a_page_replaces_an_earlier_one_and_nothing_else(memory: Path, tmp_path: Path) -> None:
-    """It is the user's alone to read; a file that is no report stays as it is."""
+    """A report replaces only an earlier report, and only its owner can read it."""
     session_row("s1", started_at=inbox.utc_now(), last_event_at=inbox.utc_now())
     report, other = tmp_path / "report.html", tmp_path / "other.html"
     report.write_bytes(page.MARK + b"an earlier one")

@@ -1,4 +1,4 @@
-"""Test that failures of the API lose nothing, and that nobody pays twice."""
+"""API failures lose no capture, cause no retry storm and are never paid for twice."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ FAULTS = cases.load("api_faults")
 
 @pytest.mark.parametrize("case", FAULTS.values(), ids=FAULTS)
 def test_a_fault_loses_nothing(fake: FakeMessages, case: dict[str, Any]) -> None:
-    """Whatever the API does, the observation is there, its state is right, and nobody asks too often."""
+    """After any API fault the observation and its state are right, and requests stay few."""
     event_id = capture()
     local, end = row_of(event_id), case["ends"]
     fake.faults = [Fault(**case["fault"])]
@@ -38,7 +38,7 @@ def test_a_fault_loses_nothing(fake: FakeMessages, case: dict[str, Any]) -> None
 
 
 def test_one_pause_holds_for_everybody(fake: FakeMessages) -> None:
-    """As long as the API wants quiet, and no longer, nothing of any session is sent."""
+    """A Retry-After pause applies to every session, and no longer than asked."""
     for session_id in ("s1", "s2", "s3"):
         capture(session_id=session_id)
     fake.faults = [Fault("status", status=529, retry_after=50, first=1)]
@@ -52,7 +52,7 @@ def test_one_pause_holds_for_everybody(fake: FakeMessages) -> None:
 
 
 def test_a_key_that_comes_back_in_an_error_is_taken_out(fake: FakeMessages) -> None:
-    """Neither the state nor the log of the machine keeps it."""
+    """A key echoed in an API error is removed from reason and stored state."""
     capture()
     told = {"type": "error", "error": {"type": "authentication_error", "message": f"{KEY} is not known"}}
     fake.faults = [Fault("status", status=401, body=told)]
@@ -67,7 +67,7 @@ def test_a_key_that_comes_back_in_an_error_is_taken_out(fake: FakeMessages) -> N
 def test_a_key_that_is_none_is_not_sent(
     fake: FakeMessages, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    """What no header can carry is said in one line without the key itself."""
+    """A key that no header can carry is reported without showing it, and nothing is sent."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
     keys.agree("ANTHROPIC_API_KEY")
     capture()
@@ -79,7 +79,7 @@ def test_a_key_that_is_none_is_not_sent(
 
 
 def test_three_turned_down_in_a_row_are_not_at_fault(fake: FakeMessages) -> None:
-    """An empty purse answers 400 to everything: nothing ends in error, and the user is told once."""
+    """Three rejections in a row mean a setup fault, such as no credit left; no capture fails."""
     ids = [capture(number, session_id=f"s{number}") for number in range(5)]
     fake.faults = [Fault("status", status=400)]
 
@@ -96,7 +96,7 @@ def test_three_turned_down_in_a_row_are_not_at_fault(fake: FakeMessages) -> None
 
 
 def test_a_capture_that_always_fails_does_not_hold_up_the_others(fake: FakeMessages) -> None:
-    """A request that the API never survives comes back more and more rarely; the rest gets through."""
+    """A capture that always fails with 500 waits while all others get through."""
     ids = [capture(number, session_id=f"s{number}") for number in range(6)]
     fake.faults = [Fault("status", status=500, match=f"id=..{ids[0][:8]}")]
 
@@ -109,7 +109,7 @@ def test_a_capture_that_always_fails_does_not_hold_up_the_others(fake: FakeMessa
 def test_an_outage_of_two_hours_ends_with_every_capture_upgraded(
     fake: FakeMessages, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Few probes while it lasts, no stampede after it, nothing in error."""
+    """A two-hour outage sees few probes, no stampede afterwards, and loses no capture."""
     start = time.time()
     ids = [capture(number, session_id=f"s{number % 20}") for number in range(120)]
     fake.faults = [Fault("status", status=529)]
@@ -129,7 +129,7 @@ def test_an_outage_of_two_hours_ends_with_every_capture_upgraded(
 
 
 def test_the_daily_budget_stops_calls_and_not_memory(fake: FakeMessages, home: Path) -> None:
-    """When it is used up the captures wait, and go on the next day."""
+    """Captures over the daily budget wait, and are rewritten once the budget allows."""
     settings_file.write("claude", {"daily_budget_usd": 0.004})
     ids = [capture(number, session_id=f"s{number}") for number in range(4)]
     start = time.time()
@@ -148,7 +148,7 @@ def test_the_daily_budget_stops_calls_and_not_memory(fake: FakeMessages, home: P
 
 
 def test_the_pauses_grow_to_an_hour() -> None:
-    """5, 10, 20 seconds, then on by doubling; a fault of the setup begins with five minutes."""
+    """Pauses double up to an hour, from 5 seconds for an outage and 5 minutes for a setup fault."""
     pauses: dict[str, list[float]] = {}
     for kind in ("outage", "setup"):
         closed = circuit_breaker.Gate()
@@ -161,7 +161,7 @@ def test_the_pauses_grow_to_an_hour() -> None:
 
 
 def test_requests_keep_their_pace(fake: FakeMessages) -> None:
-    """However many chains of tasks there are, the next request goes three seconds after the last."""
+    """Requests start at least three seconds apart, however many task chains run."""
     for number in range(3):
         capture(number, session_id=f"s{number}")
     start = time.time() + 61
@@ -176,7 +176,7 @@ def test_requests_keep_their_pace(fake: FakeMessages) -> None:
 
 
 def test_after_an_outage_one_small_request_goes_first(fake: FakeMessages) -> None:
-    """The probe is one capture; then packs again."""
+    """The first request after an outage has one capture; full batches follow."""
     for number in range(6):
         capture(number)
     fake.faults = [Fault("status", status=529, first=1)]
@@ -188,7 +188,7 @@ def test_after_an_outage_one_small_request_goes_first(fake: FakeMessages) -> Non
 
 
 def test_captures_that_were_turned_down_by_an_empty_purse_come_back(fake: FakeMessages) -> None:
-    """Once something is taken again, what was turned down before has its second chance."""
+    """Captures rejected for lack of credit get a second try once another succeeds."""
     ids = [capture(number, session_id=f"s{number}") for number in range(2)]
     fake.faults = [Fault("status", status=400)]
     play(start=time.time() + 61, seconds=60)
@@ -204,7 +204,7 @@ def test_captures_that_were_turned_down_by_an_empty_purse_come_back(fake: FakeMe
 
 
 def test_three_that_are_really_at_fault_end_in_error(fake: FakeMessages) -> None:
-    """They are tried again after something else was taken, and not a third time."""
+    """Bad captures are retried once after another succeeds, then stay in error."""
     bad = [capture(number, session_id=f"bad{number}") for number in range(3)]
     fake.faults = [Fault("status", status=400, match="|".join(f"id=..{each[:8]}" for each in bad))]
     play(start=time.time() + 61, seconds=30)
@@ -218,7 +218,7 @@ def test_three_that_are_really_at_fault_end_in_error(fake: FakeMessages) -> None
 
 
 def test_answers_of_no_use_do_not_go_on_for_ever(fake: FakeMessages) -> None:
-    """A gateway that always answers prose is paid for five times, then it is a fault of the setup."""
+    """After five unusable answers in a row, requests stop as for a setup fault."""
     for number in range(30):
         capture(number, session_id=f"s{number}")
     fake.faults = [Fault("prose")]
@@ -230,7 +230,7 @@ def test_answers_of_no_use_do_not_go_on_for_ever(fake: FakeMessages) -> None:
 
 
 def test_the_budget_is_of_one_day(fake: FakeMessages, home: Path) -> None:
-    """What was spent yesterday does not count today."""
+    """Spending of earlier days does not count against today's budget."""
     call = ledger.Call(purpose="observations", model="m", usd=0.9999, input_tokens=1, output_tokens=1)
     ledger.record(call, now=time.time() - 2 * 86_400)
     event_id = capture()
@@ -241,7 +241,7 @@ def test_the_budget_is_of_one_day(fake: FakeMessages, home: Path) -> None:
 
 
 def test_a_secret_in_an_error_is_redacted(fake: FakeMessages) -> None:
-    """An API that echoes what it got does not bring a token back into the memory."""
+    """A token echoed in an API error is redacted before the error is stored."""
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     event_id = capture()
     told = {"type": "error", "error": {"type": "invalid_request_error", "message": f"bad content {token}"}}

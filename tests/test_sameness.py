@@ -1,4 +1,4 @@
-"""Tests how two learnings stand to each other, by their words and by a cosine."""
+"""How two learnings relate, judged by their words and by their cosine."""
 
 import pytest
 from support import cases
@@ -12,7 +12,7 @@ TOLD_APART = {"same": {"same"}, "contradicts": {"rivals", "replaces"}, "other": 
 
 @pytest.mark.parametrize(("kind", "share"), [("same", 0.8), ("contradicts", 0.8), ("other", 0.85)])
 def test_most_pairs_are_told_apart_by_words(kind: str, share: float) -> None:
-    """Restatements are the same, contradictions are noticed, what is on another matter is left alone."""
+    """Words alone tell at least 80 % of restatements and contradictions, 85 % of unrelated pairs."""
     pairs = [pair for half in PAIRS for pair in half[kind]]
 
     wrong = [(old, new) for old, new in pairs if relation(old, new) not in TOLD_APART[kind]]
@@ -21,7 +21,7 @@ def test_most_pairs_are_told_apart_by_words(kind: str, share: float) -> None:
 
 
 def test_nothing_is_replaced_by_what_can_stand_beside_it() -> None:
-    """Of pairs on different matters, and of restatements, none says that the old is no longer so."""
+    """No restatement or unrelated learning replaces another."""
     beside = [pair for half in PAIRS for pair in (*half["same"], *half["other"])]
 
     assert [(old, new) for old, new in beside if relation(old, new) == "replaces"] == []
@@ -37,13 +37,13 @@ def test_nothing_is_replaced_by_what_can_stand_beside_it() -> None:
     ],
 )
 def test_rules_on_two_things_stand_together(old: str, new: str) -> None:
-    """One frame with two different things in it, and other things to begin with."""
+    """Rules with the same wording on different subjects are unrelated."""
     assert relation(old, new) == relation(new, old) == "other"
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), CASES["replaces"])
 def test_only_who_says_so_replaces(old: str, new: str, expected: str) -> None:
-    """Told otherwise both stand as rivals, unless the newer says that the old is no longer so."""
+    """Contradicting learnings are rivals; one replaces the other only if it says so."""
     assert relation(old, new) == expected
 
 
@@ -57,7 +57,7 @@ def test_only_who_says_so_replaces(old: str, new: str, expected: str) -> None:
     ],
 )
 def test_who_is_on_one_matter_may_tell_it_otherwise(old: str, new: str) -> None:
-    """Another number, what only one is for, another order, a change: none is said again."""
+    """Other numbers, orders or scopes on one subject are not restatements."""
     assert relation(old, new, 0.55) in {"near", "rivals"}
     assert relation(old, old.replace("S", "s") + " as well", 0.55) in {"same", "again"}
 
@@ -66,12 +66,12 @@ def test_who_is_on_one_matter_may_tell_it_otherwise(old: str, new: str) -> None:
 def test_a_cosine_joins_other_words_but_not_a_denial(
     old: str, new: str, cosine: float, expected: str
 ) -> None:
-    """Near in meaning is the same; a text that forbids is none of that, nor one of another name."""
+    """A high cosine makes a restatement, except for a prohibition or another name."""
     assert relation(old, new, cosine) == expected
 
 
 def test_terms_are_words_that_tell_of_a_matter_and_pairs_of_characters() -> None:
-    """A common word tells of one between backticks; a script without spaces needs no dictionary."""
+    """A common word is a term only in backticks; Chinese text is split into character pairs."""
     assert (terms("never use any"), terms("never use `any`")) == ([], ["any"])
     assert terms("测试数据库") == ["测试", "试数", "数据", "据库"]
 
@@ -81,7 +81,7 @@ def test_terms_are_words_that_tell_of_a_matter_and_pairs_of_characters() -> None
     "unit", ["a", "no a ", "(", "`", "\n", "a-", "not ", "é", "instead of ", "不", ", x "]
 )
 def test_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
-    """A hundred kilobytes of anything are the same as themselves before the test's time is up."""
+    """100 kB of hostile text are compared within the time limit."""
     text = unit * (100_000 // len(unit))
 
     assert relation(text, text) == "same"

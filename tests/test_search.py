@@ -1,4 +1,4 @@
-"""Hybrid search on real parts: MiniLM, LanceDB, a consumer and a web process on a socket."""
+"""Hybrid search on real parts: MiniLM, stored vectors, a consumer and a web process on a socket."""
 
 import base64
 import json
@@ -30,7 +30,7 @@ KEY = "minilm_384"
 
 
 def unit(*direction: float) -> np.ndarray:
-    """Return a vector of 8 numbers and length 1."""
+    """Return an (8,) float32 vector of unit length in the given direction."""
     vector = np.zeros(8, dtype=np.float32)
     vector[: len(direction)] = direction
     return vector / np.linalg.norm(vector)
@@ -38,7 +38,7 @@ def unit(*direction: float) -> np.ndarray:
 
 @pytest.fixture
 def store(home: Path) -> Vectors:
-    """Return vectors of two projects."""
+    """Return a vector store with rows of two projects."""
     made = Vectors("tiny_8", 8)
     rows = [
         ("a", "/p", "A", unit(1)),
@@ -51,7 +51,7 @@ def store(home: Path) -> Vectors:
 
 
 def test_the_vectors_of_some_rows_are_found(store: Vectors) -> None:
-    """Of unit length, within a project or everywhere; of rows without one there is none."""
+    """Vectors are read by id within a project, at unit length; ids without one are left out."""
     here = store.of_rows("observation", ["a", "b", "c", "nobody"], project_dir="/p")
     quoted = store.of_rows("observation", ["c"], project_dir="/it's")
 
@@ -66,7 +66,7 @@ def test_the_vectors_of_some_rows_are_found(store: Vectors) -> None:
 
 
 def test_rounding_hardly_turns_a_vector() -> None:
-    """A cosine to any vector changes by less than two thousandths, of few dimensions or many."""
+    """Rounding to bytes changes a cosine by less than 0.005, at 32 to 1,024 dimensions."""
     chance = np.random.default_rng(1)
     for dimension in (32, 384, 1_024):
         rows = chance.normal(size=(500, dimension)).astype(np.float32)
@@ -78,7 +78,7 @@ def test_rounding_hardly_turns_a_vector() -> None:
 
 
 def test_another_model_has_rows_of_its_own(store: Vectors) -> None:
-    """Its vectors are not mixed with the first model's, which can be dropped."""
+    """Each model has its own vectors, and another model's can be dropped."""
     other = Vectors("other_8", 8)
     other.write("observation", [("z", "/p", "Z", unit(1))])
     before = vectors.models()
@@ -93,7 +93,7 @@ def test_another_model_has_rows_of_its_own(store: Vectors) -> None:
 
 
 def test_broken_files_are_said_in_one_line(store: Vectors) -> None:
-    """Whatever SQLite raises is one error of ours; thrown away, the tables are made anew."""
+    """A broken file raises VectorsError with one line, and new tables replace it after a discard."""
     for path in Path(config.lance_dir()).rglob("*"):
         if path.is_file():
             path.write_bytes(b"broken" * 1000)
@@ -108,7 +108,7 @@ def test_broken_files_are_said_in_one_line(store: Vectors) -> None:
 
 
 def test_a_file_without_tables_has_no_vectors(store: Vectors) -> None:
-    """A writer has made the file a moment ago, or died before it made the tables."""
+    """An empty file, left by a writer that died or just began, has no vectors."""
     vectors.discard()
     Path(config.lance_dir()).mkdir()
     Path(vectors.path()).touch()
@@ -119,7 +119,7 @@ def test_a_file_without_tables_has_no_vectors(store: Vectors) -> None:
 
 
 def test_locked_vectors_are_not_called_broken(store: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process that writes them for long has nobody throw them away."""
+    """A lock held for long raises BusyError, so nobody discards the vectors."""
     monkeypatch.setattr(vectors, "_WAIT_S", 0.01)
     with closing(sqlite3.connect(vectors.path())) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -129,7 +129,7 @@ def test_locked_vectors_are_not_called_broken(store: Vectors, monkeypatch: pytes
 
 
 def test_a_changed_text_is_pending_again(memory: Path) -> None:
-    """What is embedded is told by the model; an update of the words, and of nothing else, undoes it."""
+    """A changed text must be embedded again; other updates of the row leave its vector valid."""
     session_row(summary="Moved the book.")
     queries.save_observation(observation_row("o1", title="Edit storage", summary="Why: NFS."))
     [(row_id, project, text)] = embeddings.texts_to_embed("observation", KEY, limit=5)
@@ -147,7 +147,7 @@ def test_a_changed_text_is_pending_again(memory: Path) -> None:
 
 
 def test_a_text_that_changed_while_it_was_embedded_stays_pending(memory: Path) -> None:
-    """The vector of the old words is not taken for that of the new ones."""
+    """A row that changes while it is embedded stays pending."""
     session_row()
     queries.save_observation(observation_row("o1", title="Old"))
     [(row_id, _, text)] = embeddings.texts_to_embed("observation", KEY, limit=5)
@@ -159,7 +159,7 @@ def test_a_text_that_changed_while_it_was_embedded_stays_pending(memory: Path) -
 
 
 def test_a_text_of_any_length_can_be_embedded() -> None:
-    """The web process takes 50,000 characters; one text that it turns down would hold up all."""
+    """Texts are cut to the 50,000 characters that the web process takes, so none blocks the rest."""
     cut = with_first_lines(["word " * 50_000, "short\nand more"])
 
     assert [len(text) <= 50_000 for text in cut] == [True] * 4
@@ -167,7 +167,7 @@ def test_a_text_of_any_length_can_be_embedded() -> None:
 
 
 def test_rows_are_found_within_their_scope(memory: Path) -> None:
-    """By file, tool, session and time; a file's name need not be its whole path."""
+    """Search filters by file, tool, session and time; a file matches by its name alone."""
     session_row("s1")
     of_file = {"files_touched": ["src/pond_a.py"], "tool_name": "Edit"}
     queries.save_observation(observation_row("o1", title="Teach otters", **of_file))
@@ -184,7 +184,7 @@ def test_rows_are_found_within_their_scope(memory: Path) -> None:
 
 
 def ask(**parameters: str) -> dict[str, Any]:
-    """Search over the socket."""
+    """Search through the web process."""
     found = client.get("/api/search", parameters, timeout_s=20)
     assert found is not None
     return found
@@ -192,7 +192,7 @@ def ask(**parameters: str) -> dict[str, Any]:
 
 @pytest.mark.meaning
 def test_the_recorded_history_is_found_by_meaning_and_words(web_and_consumer: Path) -> None:
-    """Nearly every question's evidence is among the first five; words answer where no vector is ready."""
+    """46 questions find their evidence in the top five; full text answers if vectors are late."""
     facts = json.loads(restore((DATA / "ledger" / "facts.json").read_text()))
     for event in demo.recorded_events():
         inbox.append(json.dumps(event), demo.PROJECT)
@@ -231,7 +231,7 @@ def test_the_recorded_history_is_found_by_meaning_and_words(web_and_consumer: Pa
 
 @pytest.mark.meaning
 def test_embed_answers_vectors_or_why_not(web_and_consumer: Path) -> None:
-    """503 while the model is loaded, then a byte a dimension; wrong requests 422."""
+    """The embed endpoint returns one byte per dimension, once the model is loaded."""
     answer = wait_until(lambda: client.post("/api/embed", {"texts": ["cents", "floats"]}, timeout_s=10))
 
     rows = np.frombuffer(base64.b64decode(answer["vectors"]), np.int8).reshape(2, answer["dimension"])

@@ -1,4 +1,4 @@
-"""Whatever is asked, search answers: 200 or 422, in JSON, over a connection that stays open."""
+"""Search answers any request with 200 or 422, in JSON, and keeps the connection open."""
 
 import http.client
 import json
@@ -47,7 +47,7 @@ SYNTAX = [
     "Z\u0351\u036b\u0343\u036a",
 ]
 LONG = ["a" * 300, "a_" * 200, "a." * 200, "/" * 500, "-" * 500, "." * 500, "9" * 400, '"' * 300, "é" * 500]
-# As a parameter's whole value, whatever its type.
+# Values for any parameter, whatever its type.
 VALUES = [
     "", " ", "0", "1", "-1", "10", "100", "101", "1e3", "9" * 40, "NaN", "inf", "true", "yes", "2",
     "null", "[]",
@@ -62,7 +62,7 @@ PARAMETERS = ["", *"limit type project since until file session tool explain col
 
 
 def made_up(chance: random.Random) -> str:
-    """Return the query string of a request that nobody meant."""
+    """Return a random query string, odd ones included."""
     if chance.random() < ODD:
         return _bytes(chance)
     words = chance.choices([*VOCABULARY, *STOP, *SYNTAX], k=chance.choice([0, 1, 1, 2, 2, 3, 4]))
@@ -76,14 +76,14 @@ def made_up(chance: random.Random) -> str:
 
 
 def _bytes(chance: random.Random) -> str:
-    """Return bytes that are no UTF-8, percent signs that stand alone, and pairs that are none."""
+    """Return a query string of invalid UTF-8, stray percent signs or malformed pairs."""
     odd = quote_from_bytes(chance.randbytes(chance.choice([1, 3, 20])))
     alone = ["q", "q=%&q=%e9%", "=&=&", "&&&", "", "q=+%2B;q=y"]
     return chance.choice([f"q={odd}", f"{odd}={odd}&q=x", f"q=x&{odd}", *alone])
 
 
 def ask(connection: http.client.HTTPConnection, query: str) -> tuple[int, dict[str, Any]]:
-    """Return status and JSON of a search over a connection that stays open."""
+    """Search over an open connection; return status and JSON."""
     connection.request("GET", f"/api/search?{query}")
     response = connection.getresponse()
     assert not response.will_close
@@ -91,13 +91,13 @@ def ask(connection: http.client.HTTPConnection, query: str) -> tuple[int, dict[s
 
 
 def fuzz(home: Path, *, requests: int, seed: int) -> tuple[Counter[int], Counter[str]]:
-    """Return how many answers had which status, and those of 200 which `search_type`; all are whole."""
+    """Send random requests; return counts by status, and by search type for status 200."""
     chance = random.Random(seed)  # noqa: S311  (a test, no secret)
     statuses: Counter[int] = Counter()
     types: Counter[str] = Counter()
     with closing(Connection(home / "worker.sock")) as connection:
         connection.connect()
-        connection.auto_open = 0  # a closed connection is an error, not opened again
+        connection.auto_open = 0  # fail on a closed connection instead of reopening it
         for _ in range(requests):
             query = made_up(chance)
             status, answer = ask(connection, query)
@@ -112,7 +112,7 @@ def fuzz(home: Path, *, requests: int, seed: int) -> tuple[Counter[int], Counter
 
 
 def fill() -> None:
-    """Store sessions, observations, learnings and functions of two projects, made of the words asked for."""
+    """Store rows of every kind for two projects, made of the words that queries use."""
     chance = random.Random(0)  # noqa: S311  (a test, no secret)
 
     def some(count: int) -> str:
@@ -133,14 +133,14 @@ def fill() -> None:
 
 @pytest.fixture
 def web(memory: Path) -> Iterator[Path]:
-    """Start a web process on a few hundred rows."""
+    """Start a web process on about 150 rows."""
     fill()
     with web_process():
         yield memory
 
 
 def test_thousands_of_queries_are_answered_by_words(web: Path) -> None:
-    """Operators, quotes, SQL, NUL, marks, wrong parameters: 200 or 422 over one connection."""
+    """2,000 random requests get 200 or 422 by full text over one connection."""
     statuses, types = fuzz(web, requests=WORDS_ALONE, seed=1)
 
     assert sum(statuses.values()) == WORDS_ALONE
@@ -150,7 +150,7 @@ def test_thousands_of_queries_are_answered_by_words(web: Path) -> None:
 
 @pytest.mark.meaning
 def test_queries_are_answered_by_meaning(web: Path, consumer: Callable[[], Any]) -> None:
-    """The same with MiniLM and vectors: whatever the model is given, it gives a vector."""
+    """Random requests get 200 or 422 with MiniLM, most of them by hybrid search."""
     consumer()
 
     def all_embedded() -> bool:
@@ -166,7 +166,7 @@ def test_queries_are_answered_by_meaning(web: Path, consumer: Callable[[], Any])
 
 @pytest.mark.parametrize("megabytes", [0.1, 1])
 def test_a_query_that_is_too_long_is_refused_in_json(web: Path, megabytes: float) -> None:
-    """A megabyte in the address is a parameter like any other, and the connection goes on."""
+    """A query of a megabyte gets 422 in JSON, and the connection stays usable."""
     with closing(Connection(web / "worker.sock")) as connection:
         status, answer = ask(connection, "q=" + "a" * int(megabytes * MEGABYTE))
         first = connection.sock
@@ -178,7 +178,7 @@ def test_a_query_that_is_too_long_is_refused_in_json(web: Path, megabytes: float
 
 
 def test_a_request_without_end_is_refused(web: Path) -> None:
-    """What is longer than any request is not read to its end, and others are served."""
+    """A request of 8 MB is cut off, and others are still served."""
     with (
         closing(Connection(web / "worker.sock")) as connection,
         pytest.raises((BrokenPipeError, ConnectionResetError, http.client.BadStatusLine, AssertionError)),
@@ -189,7 +189,7 @@ def test_a_request_without_end_is_refused(web: Path) -> None:
 
 
 def test_every_kind_can_be_asked_for(web: Path) -> None:
-    """The rows of this file's memory are found in each of the kinds, so that the queries above meet rows."""
+    """Each kind of row is found, so the random queries above meet real rows."""
     found = {name: get(web, f"/api/search?q=ledger+tokens+cents&type={name}&limit=100")[1] for name in KINDS}
 
     assert all(answer["count"] > 0 for answer in found.values())

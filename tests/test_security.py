@@ -1,4 +1,4 @@
-"""Test permissions and owners of files, access to the socket, endless bodies, and what files hold."""
+"""File permissions and owners, access to the socket, oversized requests, and no code in stored data."""
 
 import json
 import os
@@ -23,7 +23,7 @@ PACKAGE = Path(claude_mem_lite.__file__).parent
 
 
 def modes(folder: Path) -> dict[str, int]:
-    """Return what of a folder others may read, write or enter, by path."""
+    """Return paths and modes of all files in a folder that others may access."""
     paths = [folder, *folder.rglob("*")]
     found = {str(path.relative_to(folder)): stat.S_IMODE(path.lstat().st_mode) for path in paths}
     return {path: mode for path, mode in found.items() if mode & 0o077}
@@ -31,7 +31,7 @@ def modes(folder: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_whatever_the_umask_files_are_the_users_alone(home: Path, tmp_path: Path, umask: int) -> None:
-    """Hooks, a migration, a spooled event and the CLI leave nothing that others may read."""
+    """Databases, spool and logs are private to the user under any umask."""
     folder = tmp_path / "memory"
     script = (
         f"import os, sys; os.umask({umask}); os.environ['CLAUDE_MEM_HOME'] = {str(folder)!r}\n"
@@ -53,7 +53,7 @@ def test_whatever_the_umask_files_are_the_users_alone(home: Path, tmp_path: Path
 def test_an_open_folder_is_closed_and_anothers_is_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A data directory that others may read is closed before use; one of another user is not used at all."""
+    """An open data directory is made private; another user's is refused."""
     home.chmod(0o755)
     config.ensure_home()
     closed = stat.S_IMODE(home.stat().st_mode)
@@ -66,7 +66,7 @@ def test_an_open_folder_is_closed_and_anothers_is_refused(
 
 
 def test_a_hook_stores_nothing_in_anothers_folder(home: Path) -> None:
-    """It prints nothing, exits 0 and leaves no file."""
+    """A hook writes nothing into another user's folder, prints nothing and exits 0."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder to another user")
     os.chown(home, 12_345, -1)
@@ -81,7 +81,7 @@ def test_a_hook_stores_nothing_in_anothers_folder(home: Path) -> None:
 
 
 def test_another_user_gets_no_answer(web: Path) -> None:
-    """Even where the socket is open to all, a connection of another user is closed without a byte."""
+    """The web process closes another user's connection without a byte, even on an open socket."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     script = (
@@ -105,7 +105,7 @@ def test_another_user_gets_no_answer(web: Path) -> None:
 
 
 def test_a_body_without_end_is_refused(web: Path) -> None:
-    """More than any of our requests has is 413 in JSON, and the process goes on."""
+    """A body above 32 MiB gets 413 in JSON, and the process keeps serving."""
     connection = Connection(web / "worker.sock")
     connection.request("POST", "/api/summarize", b'{"session_id": "' + b"a" * (33 << 20) + b'"}')
     response = connection.getresponse()
@@ -117,7 +117,7 @@ def test_a_body_without_end_is_refused(web: Path) -> None:
 
 
 def test_no_file_of_ours_is_a_pickle_and_no_code_makes_one(memory: Path) -> None:
-    """Messages are JSON; nothing in the package imports what could run data as code."""
+    """Queue messages are JSON, and no module uses pickle, shelve or a shell."""
     run_hook("post_tool_use", tool_event())
     models.open_databases(read_only=True)
     wait_until(lambda: queries.queue_stats()["raw"] == 1)
@@ -133,7 +133,7 @@ def test_no_file_of_ours_is_a_pickle_and_no_code_makes_one(memory: Path) -> None
 
 
 def not_ours(path: Path, how: str) -> None:
-    """Have a folder be another user's, or a symbolic link to one of ours."""
+    """Give a folder to another user, or replace it with a symlink to a folder of ours."""
     if how == "link":
         target = path.with_name(f"{path.name}-target")
         if path.exists():
@@ -146,7 +146,7 @@ def not_ours(path: Path, how: str) -> None:
 
 
 def contents(folder: Path) -> list[str]:
-    """Return the names of what lies in a folder, or in the one that a link leads to."""
+    """Return the sorted names in a folder, symlinks followed; [] if there is none."""
     return sorted(os.listdir(folder)) if folder.exists() else []
 
 
@@ -155,7 +155,7 @@ def contents(folder: Path) -> list[str]:
 def test_a_command_refuses_a_data_directory_that_is_not_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, command: str
 ) -> None:
-    """One line says what is wrong and what to do; not one file or folder is created in it."""
+    """Commands refuse another user's data directory with one line, and write nothing."""
     folder = tmp_path / "memory"
     folder.mkdir()
     not_ours(folder, "owner")
@@ -176,7 +176,7 @@ def test_a_command_refuses_a_data_directory_that_is_not_ours(
 def test_a_link_to_a_folder_of_ours_is_a_data_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who keeps the memory on another disk loses no event."""
+    """A data directory that is a symlink to the user's own folder works."""
     folder = tmp_path / "memory"
     folder.mkdir()
     not_ours(folder, "link")
@@ -191,7 +191,7 @@ def test_a_link_to_a_folder_of_ours_is_a_data_directory(
 @pytest.mark.parametrize("how", ["link", "owner"])
 @pytest.mark.parametrize("name", ["spool", "logs"])
 def test_a_folder_inside_that_is_not_ours_gets_no_byte(home: Path, name: str, how: str) -> None:
-    """A hook stores its event in queue.db, and nowhere when that is broken; commands say what is wrong."""
+    """Nothing is written to a spool or log folder that is a link or another user's."""
     not_ours(home / name, how)
     before = contents(home / name)
 
@@ -210,12 +210,12 @@ def test_a_folder_inside_that_is_not_ours_gets_no_byte(home: Path, name: str, ho
 
 
 def test_no_library_leaves_an_identifier_of_the_machine(tmp_path: Path) -> None:
-    """Onnxruntime reports its use, and notes who reports, unless it is told not to before it is loaded."""
+    """Loading onnxruntime leaves no file: its telemetry is switched off before the import."""
     script = (
         "from claude_mem_lite.search import embedder\n"
         "embedder.load(embedder.resolve('minilm')).embed_documents(['a text'])\n"
     )
-    kept = {"PATH", "LANG", "TMPDIR"}  # of tests and CI it would report nothing anyway
+    kept = {"PATH", "LANG", "TMPDIR"}  # it never reports where it detects tests or CI
     environment = {name: value for name, value in os.environ.items() if name in kept}
 
     done = finished(sys.executable, "-c", script, env={**environment, "HOME": str(tmp_path)})

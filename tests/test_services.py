@@ -1,4 +1,4 @@
-"""The services under their supervisor, as the commands run them."""
+"""The services under their supervisor, driven by the commands."""
 
 import json
 import os
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("claude_dir")
 
 
 def test_a_tool_call_becomes_memory(services: Path) -> None:
-    """An event that a hook has stored can be found over the socket, and the next session hears of it."""
+    """A hook's event can be searched over the socket and appears in the next start block."""
     response = {"stdout": "2 failed, 3 passed in 0.1s\nFAILED tests/test_a.py::test_otter - assert 1 == 2"}
     run_hook("post_tool_use", tool_event(tool_input={"command": "pytest -q"}, tool_response=response))
 
@@ -37,7 +37,7 @@ def test_a_tool_call_becomes_memory(services: Path) -> None:
 
 
 def test_status_asks_the_web_process(services: Path) -> None:
-    """While it runs, the plain form loads no database library and says what reading the files says."""
+    """With the web process up, status loads no database library and reports the same state."""
     asked = finished(sys.executable, "-X", "importtime", "-m", "claude_mem_lite.cli", "status")
     read = memory_state.read()
 
@@ -51,7 +51,7 @@ def test_status_asks_the_web_process(services: Path) -> None:
 
 
 def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
-    """A second up starts nothing, down leaves no process, a second down says so, and up works again."""
+    """Repeated up and down change nothing more, and down leaves no process."""
     pids = [program.pid for program in process_states.programs()]
 
     outputs = [claude_mem(command).stdout for command in ("up", "down", "down", "up")]
@@ -61,7 +61,7 @@ def test_up_and_down_are_idempotent_and_leave_nothing(services: Path) -> None:
 
 
 def test_up_waits_for_services_that_end(services: Path) -> None:
-    """While supervisord ends it refuses everything: up waits for that, then starts all anew."""
+    """`up` waits for a supervisor that is shutting down, then starts new services."""
     before = {program.pid for program in process_states.programs()}
     process_states.ask("shutdown")
 
@@ -72,7 +72,7 @@ def test_up_waits_for_services_that_end(services: Path) -> None:
 
 
 def test_restart_replaces_both_processes(services: Path) -> None:
-    """After a restart both services run anew and answer."""
+    """Restart replaces both processes, and the new ones answer."""
     before = {program.pid for program in process_states.programs()}
 
     done = claude_mem("restart")
@@ -84,7 +84,7 @@ def test_restart_replaces_both_processes(services: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_service_that_ends_comes_back(services: Path, number: int) -> None:
-    """Told to end by somebody else, or killed: the supervisor starts it again."""
+    """The supervisor restarts a service that is terminated or killed."""
     before = {program.name: program.pid for program in process_states.programs()}
     for pid in before.values():
         assert pid is not None
@@ -98,7 +98,7 @@ def test_a_service_that_ends_comes_back(services: Path, number: int) -> None:
 
 
 def test_status_survives_what_it_shows(home: Path) -> None:
-    """A damaged database, and text that looks like markup, are lines of the status, not its end."""
+    """Status reports a damaged database and prints markup-like text without failing."""
     claude_mem("search", "x")
     models.open_databases()
     event_id = inbox.append(json.dumps(tool_event()), "/p")
@@ -115,7 +115,7 @@ def test_status_survives_what_it_shows(home: Path) -> None:
 
 
 def test_no_service_outlives_a_killed_supervisor(services: Path) -> None:
-    """After kill -9 of supervisord both services end, and up starts all of it again."""
+    """Services end if their supervisor is killed, and `up` starts them again."""
     pids = [program.pid for program in process_states.programs() if program.pid]
     os.kill(int((services / "supervisord.pid").read_text()), signal.SIGKILL)
 
@@ -125,7 +125,7 @@ def test_no_service_outlives_a_killed_supervisor(services: Path) -> None:
 
 
 def test_status_tells_all_in_text_and_json(services: Path) -> None:
-    """Running services without hooks are one problem, named with its cure, and exit code 1."""
+    """Status reports missing hooks with the fix, and exits 1, in text and JSON."""
     text, as_json = claude_mem("status"), claude_mem("status", "--json")
 
     found = json.loads(as_json.stdout)
@@ -141,7 +141,7 @@ def test_status_tells_all_in_text_and_json(services: Path) -> None:
 
 
 def test_everything_in_the_data_directory_is_the_users_alone(services: Path) -> None:
-    """No file, pipe or socket of ours can be read by another user."""
+    """No other user can read a file, pipe or socket of ours."""
     run_hook("post_tool_use", tool_event("Read"))
     wait_until(lambda: (models.open_databases(read_only=True), queries.queue_stats()["done"])[1])
 
@@ -151,7 +151,7 @@ def test_everything_in_the_data_directory_is_the_users_alone(services: Path) -> 
 
 
 def test_a_session_start_starts_the_services(home: Path) -> None:
-    """The context hook of a stopped system has it started in the background and does not wait."""
+    """A session's start starts stopped services in the background."""
     (home / "config.toml").unlink()
 
     run_hook("session_start", {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"})
@@ -167,7 +167,7 @@ def test_a_session_start_starts_the_services(home: Path) -> None:
 def test_a_data_directory_that_cannot_serve_is_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
 ) -> None:
-    """What supervisord or a socket cannot work with is said with the way out, before anything is started."""
+    """A path that supervisord or a socket cannot use is refused with the way out."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / name))
 
     with pytest.raises(ClaudeMemError, match=says):
@@ -176,7 +176,7 @@ def test_a_data_directory_that_cannot_serve_is_refused(
 
 @pytest.mark.process
 def test_why_the_supervisor_does_not_start_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In its own words, not with the line in which it names its help."""
+    """A failed start reports supervisord's own error, not its usage hint."""
     monkeypatch.setattr(supervise, "CONF", str(home / "gone.conf"))
 
     with pytest.raises(ClaudeMemError, match=r"supervisord did not start: .*could not find config file"):
@@ -184,7 +184,7 @@ def test_why_the_supervisor_does_not_start_is_said(home: Path, monkeypatch: pyte
 
 
 def test_a_data_directory_may_have_spaces_and_umlauts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The services start and stop in such a folder."""
+    """Services start and stop in a path with spaces and accents."""
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(home / "my mémoire"))
 
     assert claude_mem("up").stdout == STARTED
@@ -193,7 +193,7 @@ def test_a_data_directory_may_have_spaces_and_umlauts(home: Path, monkeypatch: p
 
 @pytest.mark.parametrize("command", [["up"], ["status"], ["search", "x"], ["install-hooks"]])
 def test_a_foreign_database_stops_every_command(home: Path, command: list[str]) -> None:
-    """One line says what was found and how to choose another folder; nothing is touched."""
+    """Another program's database stops every command with one line, untouched."""
     Path(config.memory_path()).write_bytes(b"SQLite format 3\0" + b"\1" * 200)
     before = sorted(home.rglob("*"))
 
@@ -220,7 +220,7 @@ def test_a_foreign_database_stops_every_command(home: Path, command: list[str]) 
     ],
 )
 def test_a_command_says_what_is_wrong(home: Path, command: list[str], status: int, says: str) -> None:
-    """Wrong usage is 2, what cannot be done is 1, and each says why."""
+    """Wrong usage exits 2, a failed request 1, each with its reason."""
     done = claude_mem(*command)
 
     assert done.returncode == status

@@ -1,4 +1,4 @@
-"""Test how a session's end is told, what it left open, and what later sessions settle."""
+"""How a session's end is reported, what it leaves open, and what later sessions settle."""
 
 import json
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ NOTICE = "<task-notification>\n<task-id>b1</task-id>\n<summary>From now on, alwa
 
 
 def happen(event_name: str, *, session: str = "s1", **fields: Any) -> None:
-    """Have an event of project /p recorded."""
+    """Record an event of project /p."""
     event = {"session_id": session, "hook_event_name": event_name, **fields}
     work_on(inbox.append(json.dumps(event), "/p"))
 
 
 def asked(prompt: str, *, session: str = "s1") -> None:
-    """Have the user, or the client, say something."""
+    """Record a prompt, of the user or the client."""
     happen("UserPromptSubmit", session=session, prompt=prompt)
 
 
 def said(message: str, *, session: str = "s1") -> None:
-    """Have the assistant end its turn."""
+    """Record the assistant's last message of a turn."""
     happen("Stop", session=session, last_assistant_message=message)
 
 
 def ran(command: str, *, error: str = "", session: str = "s1") -> None:
-    """Have a command succeed, or fail with an error."""
+    """Record a command that succeeded, or failed with an error."""
     call = {"tool_name": "Bash", "tool_input": {"command": command}, "session": session}
     if error:
         happen("PostToolUseFailure", **call, error=f"Exit code 1\n{error}")
@@ -52,7 +52,7 @@ def ran(command: str, *, error: str = "", session: str = "s1") -> None:
     ["Fix the import.", "Fix it.\n\nAsked: why?", "修复解析器的错误", "x" * 500, "Fix the “thing\nwith” it"],
 )
 def test_a_short_report_takes_in_no_prompt(memory: Path, prompt: str, message: str) -> None:
-    """What is noted beside a report, what it answers to, is no part of how the session ended."""
+    """A short report ends the session with its own words, without the prompt stored beside it."""
     asked(prompt)
     said(message)
 
@@ -64,7 +64,7 @@ def test_a_short_report_takes_in_no_prompt(memory: Path, prompt: str, message: s
 
 
 def test_a_prompt_of_signs_alone_leaves_no_trace_in_the_report(memory: Path) -> None:
-    """A prompt without a word says nothing of why."""
+    """A prompt without words adds nothing to the summary."""
     asked(". " * 60)
     said("Done.")
 
@@ -72,7 +72,7 @@ def test_a_prompt_of_signs_alone_leaves_no_trace_in_the_report(memory: Path) -> 
 
 
 def test_a_sub_agents_last_words_are_not_the_sessions(memory: Path) -> None:
-    """Also when they come last, or are all that was said."""
+    """A sub-agent's report never counts as its session's ending."""
     asked("Fix the rounding.")
     said(REPORT)
     happen("SubagentStop", agent_id="a1", agent_type="Explore", last_assistant_message="Sub done: it rounds.")
@@ -88,7 +88,7 @@ def test_a_sub_agents_last_words_are_not_the_sessions(memory: Path) -> None:
 
 
 def test_the_clients_notice_is_no_prompt_and_its_answer_no_report(memory: Path) -> None:
-    """Not in what was asked, not as a rule of the user's, and "Done." does not replace the report."""
+    """A client notice is no prompt and no rule, and "Done." after it replaces no report."""
     asked("Fix the rounding.")
     ran("make test")
     said(REPORT)
@@ -106,7 +106,7 @@ def test_the_clients_notice_is_no_prompt_and_its_answer_no_report(memory: Path) 
 
 
 def test_a_real_report_after_a_notice_counts(memory: Path) -> None:
-    """A turn that worked, or says more than the one before, ends the session, whoever began it."""
+    """A turn begun by a notice counts as the ending if it did work or says more."""
     asked("Review it.")
     said("Two reviewers are on it.")
     asked(NOTICE)
@@ -122,7 +122,7 @@ def test_a_real_report_after_a_notice_counts(memory: Path) -> None:
 
 
 def test_a_session_that_the_api_ended_says_so(memory: Path) -> None:
-    """Until it goes on and ends well."""
+    """A summary reports an API failure at the end, until the session goes on and ends well."""
     asked("Fix the rounding.")
     said(REPORT)
     asked("And the parser of dates, too.")
@@ -138,7 +138,7 @@ def test_a_session_that_the_api_ended_says_so(memory: Path) -> None:
 
 
 def test_a_report_of_an_old_client_that_is_an_api_error_is_none(memory: Path) -> None:
-    """Before StopFailure was there, the error came as the assistant's last words."""
+    """An API error as last message, as clients without StopFailure send it, is no report."""
     asked("Fix the rounding.")
     said(REPORT)
     said('API Error: 400 {"type":"error","error":{"message":"x"}}')
@@ -152,7 +152,7 @@ def test_a_report_of_an_old_client_that_is_an_api_error_is_none(memory: Path) ->
 
 
 def test_a_later_session_settles_what_an_earlier_one_left_open(memory: Path) -> None:
-    """The summary that a later session is shown says of nothing that it fails which works by now."""
+    """A failure fixed by a later session leaves the earlier summary and the start block."""
     asked("Release it today.")
     ran("git push", error="fatal: no upstream branch")
     ran("make dist", error="error: no target dist")
@@ -172,7 +172,7 @@ def test_a_later_session_settles_what_an_earlier_one_left_open(memory: Path) -> 
 
 
 def test_an_older_session_that_is_told_later_knows_what_came_after_it(memory: Path) -> None:
-    """An import may bring the older session after the newer one."""
+    """A session imported late knows that a newer one has fixed its failure."""
     ran("git push", error="fatal: no upstream branch")
     ran("git push", session="s2")
     record.summarize_session("s2")
@@ -181,7 +181,7 @@ def test_an_older_session_that_is_told_later_knows_what_came_after_it(memory: Pa
 
 
 def test_tests_that_pass_by_now_are_told_with_how_they_run_now(memory: Path) -> None:
-    """Red tests of an earlier session are told with the green ones after them."""
+    """A summary with failed tests adds the result of a later session's run."""
     call = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}}
     error = "Exit code 1\nFAILED test_a.py::test_a - KeyError\n1 failed in 1s"
     happen("PostToolUseFailure", **call, error=error)
@@ -194,7 +194,7 @@ def test_tests_that_pass_by_now_are_told_with_how_they_run_now(memory: Path) -> 
 
 
 def test_a_port_is_no_count_of_failed_tests(memory: Path) -> None:
-    """A number behind a colon counts nothing."""
+    """A port number before "failed" is not a count of failed tests."""
     ran("docker compose up -d", error="Error: Bind for 0.0.0.0:9093 failed: port is already allocated")
 
     summary = record.summarize_session("s1")
@@ -203,7 +203,7 @@ def test_a_port_is_no_count_of_failed_tests(memory: Path) -> None:
 
 
 def test_a_commit_in_a_folder_of_its_own_is_not_the_projects(memory: Path) -> None:
-    """One that a session makes to try something out; the project's own counts, wherever in it."""
+    """A commit outside of the project is not the project's; one in a subfolder is."""
     for command in ("cd /tmp/try && git commit -m 'Init'", "cd /p/lib && git commit -m 'Round half up'"):
         ran(command)
 
@@ -241,7 +241,7 @@ def _open(*ran: _Ran, later: tuple[tuple[_Ran, ...], ...] = ()) -> list[str]:
 
 @pytest.mark.parametrize(("command", "filed_under"), CASES["filed"])
 def test_a_failure_is_filed_under_the_command_that_failed(command: str, filed_under: list[str]) -> None:
-    """`exit` only passes a status on; a look that found nothing is no failure."""
+    """A failure belongs to the command that failed, not to `exit`; an empty search is none."""
     assert _open(_bad(command)) == filed_under
 
 
@@ -254,10 +254,10 @@ SESSIONS = ((OTHER,),) * SESSIONS_OPEN
 @pytest.mark.parametrize(
     ("ran", "later", "left"),
     [
-        # What failed as `X || exit 1` is settled by X.
+        # A failed `X || exit 1` is settled when X succeeds.
         ([EXITS, _ok("make test")], (), []),
         ([EXITS, _ok("make lint")], (), ["make test"]),
-        # A probe is open until the same program reaches its host, a commit, or much other work.
+        # A probe stays open until its program reaches the host, a commit, or much other work.
         ([PROBE], (), ["curl localhost"]),
         ([PROBE, OTHER], (), ["curl localhost"]),
         ([PROBE, _ok("curl -sf http://localhost:8000/api")], (), []),
@@ -265,12 +265,12 @@ SESSIONS = ((OTHER,),) * SESSIONS_OPEN
         ([PORT, _ok("nc -z localhost 8001")], (), ["nc localhost"]),
         ([PROBE, COMMIT], (), []),
         ([PROBE, *[OTHER] * 10], (), []),
-        # What sends something is no probe.
+        # A command that sends data is no probe.
         ([POST, *[OTHER] * 12], (), ["curl"]),
-        # A success in a later session counts, whatever failed there before.
+        # A later session's success counts even after a failure in it.
         ([PUSH], ((OTHER,), (PUSH, _ok("git push -u origin main"))), []),
         ([PUSH], ((OTHER,), (PUSH,)), ["git push"]),
-        # A probe is settled by the next session, another command by some of them, unless it fails again.
+        # The next session settles a probe, several settle any other command, unless it fails again.
         ([PROBE], ((OTHER,),), []),
         ([PROBE], ((PROBE,),), ["curl localhost"]),
         ([PUSH], SESSIONS[1:], ["git push"]),
@@ -281,12 +281,12 @@ SESSIONS = ((OTHER,),) * SESSIONS_OPEN
 def test_a_failure_is_open_until_something_settles_it(
     ran: list[_Ran], later: tuple[tuple[_Ran, ...], ...], left: list[str]
 ) -> None:
-    """Its own success, or for what only looks the work that goes on without it."""
+    """A failure is open until it succeeds or enough work goes on without it."""
     assert _open(*ran, later=later) == left
 
 
 def test_a_file_that_was_written_again_is_not_removed() -> None:
-    """Removed is what commands removed, and nothing wrote since."""
+    """A removed file that is written again is not listed as removed."""
     written = _Ran("Created a.py.", tool_name="Write", files_touched=("a.py",))
 
     assert removed_files([_ok("rm -f a.py b.py"), _ok("git rm -q c.py"), _ok("rm *.pyc")]) == [
@@ -305,7 +305,7 @@ def test_a_file_that_was_written_again_is_not_removed() -> None:
     ],
 )
 def test_a_failure_says_nothing_twice(title: str, command: str, code: str, told: str) -> None:
-    """An error that begins with its program's name is not introduced by it; without an error, the command."""
+    """A failure's text never repeats its program's name; without an error it shows the command."""
     row = _Ran(f"Ran `{command}`. Failed with exit code {code}.", title)
 
     failed = failure(row)
@@ -318,5 +318,5 @@ def test_a_failure_says_nothing_twice(title: str, command: str, code: str, told:
     [("b.go:3: declared and not used: x", "make build"), ("error: conflict in stash entry", "git stash")],
 )
 def test_what_git_does_around_a_command_is_not_what_failed(error: str, blamed: str) -> None:
-    """A stash before and after a build, unless git itself complains."""
+    """A stash around a build is not blamed for its failure, unless git itself reports one."""
     assert _open(_bad("git stash && make build; git stash pop", error)) == [blamed]

@@ -1,4 +1,4 @@
-"""First steps: the demo shows what there is to win, install-hooks sets it up, uninstall leaves no trace."""
+"""First steps: the demo, install-hooks with its plan and import, and a clean uninstall."""
 
 import html
 import json
@@ -19,20 +19,20 @@ from claude_mem_lite.cli.app import app
 
 @pytest.fixture
 def claude(projects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return Claude Code's folder with one past session; there is no client on the PATH."""
+    """Return Claude Code's folder with one past session, and no client on the PATH."""
     Lines().user("Dig a pond").said("The pond is dug.").write(projects)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     return projects.parent
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Return every file of a folder with its bytes, and every folder."""
+    """Return every path in a folder, with the bytes of files."""
     return {str(each): each.read_bytes() if each.is_file() else None for each in folder.rglob("*")}
 
 
 @pytest.mark.parametrize("settings", [None, "", "{}", '{ "theme":\t"dark" }', '{"theme": "dark"}\n\n'])
 def test_everything_is_set_up_and_taken_back(home: Path, claude: Path, settings: str | None) -> None:
-    """`--yes` registers, imports and says what is next; uninstall leaves the client's folder as it was."""
+    """`--yes` registers hooks and imports; uninstall restores the client's folder exactly."""
     if settings is not None:
         (claude / "settings.json").write_text(settings)
     before = tree(claude)
@@ -51,7 +51,7 @@ def test_everything_is_set_up_and_taken_back(home: Path, claude: Path, settings:
 def test_nothing_is_changed_without_consent(
     home: Path, claude: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plan names every file and the way back; a no leaves everything alone."""
+    """The plan says how to undo everything, and answering no changes nothing."""
     monkeypatch.setattr(setup, "is_asked", lambda: True)
     before = tree(claude), tree(home)
 
@@ -68,7 +68,7 @@ def test_nothing_is_changed_without_consent(
 def test_the_import_is_a_question_of_its_own(
     home: Path, claude: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who declines it hears how to do it later."""
+    """Declining the import prints the command for later."""
     monkeypatch.setattr(setup, "is_asked", lambda: True)
 
     done = CliRunner().invoke(app, ["install-hooks", "--client", "2.1.50"], input="y\nn\n")
@@ -83,7 +83,7 @@ def test_the_import_is_a_question_of_its_own(
 def test_claude_writes_on_the_plan_after_a_yes_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    """Where the client is there, one sentence says what that costs; `--yes` is no yes to it."""
+    """The Claude plan is used only after an explicit yes to its cost; `--yes` is not enough."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "claude").symlink_to("/bin/false")
     monkeypatch.delenv("CLAUDECODE", raising=False)
@@ -99,7 +99,7 @@ def test_claude_writes_on_the_plan_after_a_yes_alone(
 
 
 def test_a_folder_that_the_user_fills_is_kept(home: Path, claude: Path) -> None:
-    """What was written into a created file or folder since then stays at the uninstall."""
+    """Uninstall keeps what the user has added to files and folders that we created."""
     command("install-hooks", "--client", "2.1.50")
     settings = claude / "settings.json"
     settings.write_text(settings.read_text().replace("{", '{"theme": "dark",', 1))
@@ -113,7 +113,7 @@ def test_a_folder_that_the_user_fills_is_kept(home: Path, claude: Path) -> None:
 
 
 def test_three_moments_on_one_screen(home: Path) -> None:
-    """Each has what Claude is told and what it costs; the screen has 80 columns, and nothing is kept."""
+    """The demo shows three moments with their costs on one 80-column screen, and stores nothing."""
     before = tree(home)
 
     done = claude_mem("demo", COLUMNS="80")
@@ -133,7 +133,7 @@ def test_three_moments_on_one_screen(home: Path) -> None:
 def test_a_moment_fits(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever the width, no line is longer, and long text ends in an ellipsis."""
+    """Demo lines fit any width, and long text ends in an ellipsis."""
     monkeypatch.setenv("COLUMNS", str(columns))
 
     demo.show_next()
@@ -149,7 +149,7 @@ def test_a_moment_fits(
 def test_mine_reads_the_newest_sessions_and_keeps_nothing(
     home: Path, claude_dir: Path, tmp_path: Path
 ) -> None:
-    """What the next session would know comes of the user's transcripts; no file of theirs changes."""
+    """`demo --mine` reads the user's newest transcripts, and changes or stores nothing."""
     recorded("2.1.329", claude_dir / "projects")
     before = tree(home), tree(tmp_path)
 
@@ -164,7 +164,7 @@ def test_mine_reads_the_newest_sessions_and_keeps_nothing(
 
 
 def test_mine_without_sessions_is_one_line(home: Path, claude_dir: Path) -> None:
-    """Who has not used Claude Code yet is told so; an empty session is no session."""
+    """`demo --mine` without sessions prints one line."""
     nowhere = command("demo", "--mine")
     (claude_dir / "projects").mkdir(parents=True)
     empty = command("demo", "--mine")
@@ -175,7 +175,7 @@ def test_mine_without_sessions_is_one_line(home: Path, claude_dir: Path) -> None
 
 
 def test_little_said_is_said(home: Path, projects: Path) -> None:
-    """A session of a greeting alone has little to tell, and the answer still ends well."""
+    """`demo --mine` succeeds on a session of a single greeting."""
     Lines().user("hi").write(projects)
 
     done = command("demo", "--mine")
@@ -185,7 +185,7 @@ def test_little_said_is_said(home: Path, projects: Path) -> None:
 
 
 def test_mine_of_a_session_that_still_runs_asks_to_wait(home: Path, projects: Path) -> None:
-    """What was written just now a hook may have in hand: there is nothing to tell yet."""
+    """`demo --mine` asks to wait for a running session, whose hooks may still write."""
     row = json.dumps({"type": "user", "sessionId": "s1", "cwd": "/p", "timestamp": "2999-01-01T00:00:00Z",
                       "uuid": "u1", "message": {"role": "user", "content": "hi"}})  # fmt: skip
     (projects / "-p").mkdir(parents=True)
@@ -198,7 +198,7 @@ def test_mine_of_a_session_that_still_runs_asks_to_wait(home: Path, projects: Pa
 
 
 def test_the_recording_shows_the_demo_and_loads_nothing() -> None:
-    """The picture of the README has every moment twice, before and after, without a script or a link."""
+    """The README's recording matches the demo, and has no script or link."""
     text = (Path(__file__).parent.parent / "docs" / "demo.svg").read_text("utf-8")
     drawn = html.unescape(re.sub(r"<[^>]+>", "", text))
 
@@ -206,4 +206,4 @@ def test_the_recording_shows_the_demo_and_loads_nothing() -> None:
         assert drawn.count(moment.happens) == 2
         assert moment.title in drawn
     assert "<script" not in text
-    assert text.count("http") == 1  # the name of the format itself
+    assert text.count("http") == 1  # the SVG namespace

@@ -1,4 +1,4 @@
-"""A session's state: what its reports and the user's answers make of it, and what a block tells of it."""
+"""A session's state, drawn from reports and user answers, and which statements a block shows."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ KNOWN = cases.load("distill/state")
 
 
 def rows(*told: tuple[str, str]) -> list[Observation]:
-    """Return observations of a session, each by its tool's name and what it says."""
+    """Return observations of a session from pairs of tool name and summary."""
     return [
         Observation(
             id=str(at), tool_name=tool, title="", summary=says, files_touched=[], written_by="local",
@@ -27,13 +27,13 @@ def rows(*told: tuple[str, str]) -> list[Observation]:
 
 @pytest.mark.parametrize("case", KNOWN["statements"], ids=cases.promise)
 def test_a_report_is_told_in_statements_that_stand_by_themselves(case: dict[str, Any]) -> None:
-    """Each with the head, the question, the row or the sentence without which it says nothing."""
+    """Each statement of a report includes the heading or sentence it needs to be understood."""
     assert [each.text for each in statements(case["report"])] == case["states"]
 
 
 @pytest.mark.parametrize("case", KNOWN["state"], ids=cases.promise)
 def test_a_session_is_told_by_what_it_came_to_and_left_open(case: dict[str, Any]) -> None:
-    """In many languages; what was overtaken, passed, or still holds is neither."""
+    """A state has results and open ends, in many languages, without what is settled."""
     state = state_of(rows(*map(tuple, case["happened"])))
 
     for label, says in case.get("thread", {}).items():
@@ -44,7 +44,7 @@ def test_a_session_is_told_by_what_it_came_to_and_left_open(case: dict[str, Any]
 
 @pytest.mark.parametrize(("decided", "left"), KNOWN["reasons_and_open_ends"])
 def test_reasons_and_open_ends_are_told_in_many_languages(decided: str, left: str) -> None:
-    """A sentence that gives a reason was decided, one that says so is open."""
+    """In any language a sentence with a reason is a decision, and one that says so is open."""
     thread = state_of(rows(("UserPromptSubmit", "Go on"), ("Stop", f"{decided}\n\n{left}"))).thread
 
     told = {said.label: said.says for said in thread}
@@ -63,7 +63,7 @@ def test_reasons_and_open_ends_are_told_in_many_languages(decided: str, left: st
 def test_who_merges_the_pull_request_last_has_brought_the_branch_in(
     after: list[tuple[str, str]], *, is_merged: bool
 ) -> None:
-    """Whatever the work tree knows of it; what is edited afterwards is other work."""
+    """A session that merges its pull request counts as merged, unless it edits afterwards."""
     merge = ("Bash", "Ran `gh pr checks 12 --watch && gh pr merge 12 --squash`.")
 
     assert state_of(rows(merge, *after)).is_merged is is_merged
@@ -72,7 +72,7 @@ def test_who_merges_the_pull_request_last_has_brought_the_branch_in(
 
 
 def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
-    """A go-ahead, a question back and a request after a report without a question settle nothing."""
+    """A short answer is a decision, shown with its question; a bare yes or a new request is none."""
     told = rows(
         ("UserPromptSubmit", "Keep the rates"),
         ("Stop", "Both would work. Which one do you prefer?\n- A) a column\n- B) a table"),
@@ -108,14 +108,14 @@ def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
     ],
 )
 def test_what_the_user_says_of_how_it_is_to_be_is_stated(prompt: str, told: list[str]) -> None:
-    """No errand, no question, nothing for once or quoted, and nothing of a long prompt."""
+    """A user's statement of how things are is kept; errands, questions and quotes are not."""
     stated = state_of(rows(("UserPromptSubmit", prompt), ("Stop", "The shelf is sorted."))).statements
 
     assert [said.says for said in stated if said.is_users] == told
 
 
 def test_a_list_stands_under_the_end_of_the_line_above_it() -> None:
-    """What else that line says is told by itself, once."""
+    """A list item is shown with the last sentence of the line above the list."""
     report = "Version 0.3.0 is tagged.\n\nIt has two parts. Since 0.1.0:\n\n- a backup with checksums"
     told = rows(("Stop", report))
 
@@ -123,7 +123,7 @@ def test_a_list_stands_under_the_end_of_the_line_above_it() -> None:
 
 
 def test_edits_under_way_are_one_line() -> None:
-    """Each file of the project with what became of its functions, the newest first, for all of the edits."""
+    """Uncommitted edits are one line: project files, newest first, with changed functions."""
     edited = rows(("Edit", "Edit a.py"), ("Write", "Create a plan"), ("Edit", "Edit b.py"))
     for row, path in zip(edited, ("a.py", "/home/dev/.claude/plans/a.md", "b.py"), strict=True):
         row.files_touched = [path]
@@ -138,21 +138,21 @@ CASES = cases.load("coverage")
 
 
 def state(*says: str) -> State:
-    """Return the state of a session whose turns stated that, the newest first; each names something."""
+    """Return a session's state with the given statements, newest first."""
     told = [Said(str(at), f"2026-05-01T00:00:0{9 - at}Z", each) for at, each in enumerate(says)]
     return State(statements=told, names=dict.fromkeys(("load_book", "save_book", "sort_book"), 1))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_says_most_in_the_room_is_told(case: dict[str, Any]) -> None:
-    """Of what one session stated."""
+    """Within the room, the statements of a session that say the most are chosen."""
     chosen = choose([(state(*case["says"]), 1), (State(), 1)], chars=case["chars"])
 
     assert [said.says for _, said in chosen] == [case["says"][at] for at in case["told"]]
 
 
 def test_what_is_all_new_goes_before_what_repeats_a_part() -> None:
-    """Though that is longer, and says as much that is new."""
+    """A statement that is all new precedes a longer one that repeats something shown."""
     told = "`load_book` takes the lock, `save_book` gives it back"
     says = [
         f"{told}, `sort_book` puts loans and authors in order.",
@@ -165,7 +165,7 @@ def test_what_is_all_new_goes_before_what_repeats_a_part() -> None:
 
 
 def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
-    """A name is worth what the sessions that speak of it are."""
+    """A statement of a session with more weight comes first."""
     names = ("load_book", "save_book")
     said = [Said(name, "2026-05-01T00:00:00Z", f"`{name}` takes the lock before it reads.") for name in names]
     told = [State([], [each], {name: 1}) for name, each in zip(names, said, strict=True)]
@@ -176,7 +176,7 @@ def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
 
 
 def test_what_speaks_of_the_branch_goes_first() -> None:
-    """By words of its name and its ticket, not by whose it is."""
+    """Statements with words of the branch's name or ticket come first."""
     says = [
         "`sort_book` was rewritten to take the lock before it reads the list of authors.",
         "`save_book` was rewritten to keep the loans when two readers return one book.",
@@ -192,7 +192,7 @@ def test_what_speaks_of_the_branch_goes_first() -> None:
 
 @pytest.mark.parametrize(("heading_chars", "goes_first"), [(0, "b"), (100, "a2")])
 def test_what_stands_under_a_heading_that_is_told_costs_less(heading_chars: int, goes_first: str) -> None:
-    """A session's second statement goes before one of another session that is worth a little more."""
+    """A statement under a heading already shown costs less, and can precede a better one."""
     says = "takes the lock before it reads the list of authors."
     named = {"a1": "load_book", "a2": "save_book", "b": "sort_book"}
     a1, a2, b = (Said(row, "2026-05-01T00:00:09Z", f"`{name}` {says}") for row, name in named.items())

@@ -1,4 +1,4 @@
-"""The memory's schema, its models, and the questions put to it."""
+"""The memory's schema, models and queries."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ from claude_mem_lite.storage import migrations, models, queries
 
 
 def test_a_look_at_the_memory_takes_no_lock_away(memory: Path) -> None:
-    """The last to close a database deletes its WAL: whoever looks at the file meanwhile still counts."""
+    """Checking the memory's file does not release SQLite's locks, so its WAL survives."""
     queries.counts()
     config.refuse_foreign_memory()
     other = (
@@ -32,7 +32,7 @@ def test_a_look_at_the_memory_takes_no_lock_away(memory: Path) -> None:
 
 
 def test_migrate_makes_the_columns_of_the_models(memory: Path) -> None:
-    """Each model has the columns of its table, in both databases."""
+    """Every table has exactly its model's columns, in both databases."""
     for model in models._Table.__subclasses__():
         columns = [column.name for column in model._meta.database.get_columns(model._meta.table_name)]
 
@@ -40,7 +40,7 @@ def test_migrate_makes_the_columns_of_the_models(memory: Path) -> None:
 
 
 def test_whole_rows_are_asked_for_as_peewee_does(memory: Path) -> None:
-    """In a query, in one within another, and where other columns are chosen, though written in one piece."""
+    """Our faster SELECT of whole rows gives the same SQL as peewee, also in subqueries."""
     for model in models._Table.__subclasses__():
         key = model._meta.primary_key
         whole, slow = model.select(), ModelSelect(model, model._meta.sorted_fields, is_default=True)
@@ -53,7 +53,7 @@ def test_whole_rows_are_asked_for_as_peewee_does(memory: Path) -> None:
 
 
 def test_migrate_marks_the_file_as_ours_and_runs_once(home: Path) -> None:
-    """The first call takes every step, the second none, and the hooks can tell whose file it is."""
+    """The first migration runs every step and marks the file as ours; a second runs none."""
     steps = migrations.migrate(), migrations.migrate()
 
     assert steps == (len(migrations.MIGRATIONS) - migrations.TOO_OLD, 0)
@@ -63,7 +63,7 @@ def test_migrate_marks_the_file_as_ours_and_runs_once(home: Path) -> None:
 
 
 def test_migrate_is_safe_when_processes_start_at_once(home: Path) -> None:
-    """Of many processes at once, each step is taken by one, and all succeed."""
+    """Six processes migrating at once run each step exactly once."""
     code = "from claude_mem_lite.storage.migrations import migrate; print(migrate())"
     started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(6)]
 
@@ -74,7 +74,7 @@ def test_migrate_is_safe_when_processes_start_at_once(home: Path) -> None:
 
 
 def test_migrate_refuses_a_file_that_is_too_old(home: Path) -> None:
-    """It says so in one line, and leaves the file as it is."""
+    """A file of a too old version is refused with one line and left unchanged."""
     models.open_databases()
     models.memory_database.execute_sql(f"PRAGMA user_version = {migrations.TOO_OLD}")
     models.close_databases()
@@ -87,7 +87,7 @@ def test_migrate_refuses_a_file_that_is_too_old(home: Path) -> None:
 
 
 def test_the_full_text_follows_its_table(memory: Path) -> None:
-    """Insert, update and delete are seen by the search, and VACUUM moves nothing."""
+    """The full-text index follows inserts, updates, deletes and VACUUM."""
     session_row()
     queries.save_observation(observation_row("a", title="zebra crossing"))
     queries.save_observation(observation_row("b", title="camel"))
@@ -101,7 +101,7 @@ def test_the_full_text_follows_its_table(memory: Path) -> None:
 
 
 def test_saving_an_observation_again_replaces_it(memory: Path) -> None:
-    """One id is one row, whatever is saved under it, and the session counts it once."""
+    """Saving an id again replaces its row, and the session counts it once."""
     session_row()
     for title in ("first", "second"):
         queries.save_observation(observation_row("a", title=title, files_touched=["x.py"]))
@@ -116,7 +116,7 @@ def test_saving_an_observation_again_replaces_it(memory: Path) -> None:
     ("prefix", "found"), [("abcdef1", "abcdef1234"), ("abcdef", None), ("abc", None), ("%%%%%%", None)]
 )
 def test_an_observation_opens_by_a_unique_prefix(memory: Path, prefix: str, found: str | None) -> None:
-    """Six characters or more open the one observation that starts so; nothing else does."""
+    """An id prefix of six or more characters opens its observation if it is unique."""
     session_row()
     for observation_id in ("abcdef1234", "abcdef5678"):
         queries.save_observation(observation_row(observation_id))
@@ -130,7 +130,7 @@ def test_an_observation_opens_by_a_unique_prefix(memory: Path, prefix: str, foun
 
 
 def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
-    """A session is due when it is silent, has no event left, and an observation that its summary lacks."""
+    """A session is due if it is idle, has no pending event, and its summary lacks an observation."""
     for session_id, hour in (("idle", 1), ("busy", 5), ("told", 1), ("left", 1)):
         session_row(session_id, last_event_at=f"2026-11-21T0{hour}")
         queries.save_observation(observation_row(session_id, session_id=session_id))
@@ -141,7 +141,7 @@ def test_sessions_to_summarize_are_idle_ones_with_news(memory: Path) -> None:
 
 
 def test_the_log_is_json_without_text_of_the_user(home: Path) -> None:
-    """Each line is an object with its time, level and fields, in a file of the user's alone."""
+    """Log lines are JSON with level and fields, in a file private to the user."""
     root = logging.getLogger()
     handlers, level = root.handlers, root.level
     try:

@@ -1,4 +1,4 @@
-"""Test the block that a sub-agent gets as it starts."""
+"""The context block that a sub-agent gets at its start."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def learn(row_id: str, category: str, content: str, **fields: Any) -> None:
 
 
 def know() -> None:
-    """Store rules, what works and fails, and a session's work."""
+    """Store rules, a failing command and a session's work."""
     remember()
     learn("1", "convention", "Amounts are cents, never floats.")
     learn("2", "gotcha", "The tests need LEDGER_TZ=UTC.")
@@ -40,7 +40,7 @@ def know() -> None:
 
 
 def call(prompt: str, agent_type: str = "", **fields: Any) -> dict[str, Any]:
-    """Return the event of a call that starts a sub-agent."""
+    """Return the event of a tool call that starts a sub-agent."""
     kind = {"subagent_type": agent_type} if agent_type else {}
     return {
         "session_id": "me", "hook_event_name": "PreToolUse", "tool_name": "Agent", "tool_use_id": "t1",
@@ -56,22 +56,22 @@ def starts(agent_id: str, agent_type: str = "general-purpose") -> dict[str, Any]
 
 
 def told(event: dict[str, Any]) -> str:
-    """Return what the hook of an event prints for the model."""
+    """Return the text that the hook prints for the model."""
     return hook("subagent_start", **named(event))
 
 
 def named(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event as keywords of `hook`."""
+    """Return an event as keyword arguments of `hook`."""
     return {name.removeprefix("hook_"): value for name, value in event.items()}
 
 
 def task_of(agent_id: str, agent_type: str = "general-purpose", *, since: str = "") -> str:
-    """Return what the queue knows of a sub-agent's task."""
+    """Return a sub-agent's task as the queue has it."""
     return context_rows.task_of("me", agent_id, agent_type, since=since)
 
 
 def test_a_subagent_gets_rules_what_fails_and_its_task(memory: Path) -> None:
-    """The same with and without the web process; nothing of it counts as shown to the session."""
+    """A sub-agent gets rules, failures and recall, none of which counts as shown to the session."""
     know()
 
     before = told(call(TASK, "Explore"))
@@ -98,7 +98,7 @@ def test_a_subagent_gets_rules_what_fails_and_its_task(memory: Path) -> None:
 
 
 def test_what_a_subagent_is_told_is_kept_but_not_the_sessions(memory: Path) -> None:
-    """It can be traced, and is nobody's finding when the sub-agent repeats it."""
+    """A sub-agent's block is traceable, not shown to the session, and no finding when repeated."""
     know()
     answer = answers.at_subagent(None, "/p", session_id="me", task=TASK)
     (note,) = answer.to_keep
@@ -113,7 +113,7 @@ def test_what_a_subagent_is_told_is_kept_but_not_the_sessions(memory: Path) -> N
 
 
 def test_each_subagent_gets_its_own_task(memory: Path) -> None:
-    """Of several at once each type takes its calls in order; a start that is stored has taken one."""
+    """Parallel sub-agents get the tasks of their type in call order."""
     for event in (call("one", "Explore"), call("two"), call("three", "Explore")):
         inbox.append(json.dumps(event), "/p")
 
@@ -126,14 +126,14 @@ def test_each_subagent_gets_its_own_task(memory: Path) -> None:
 
 @pytest.mark.parametrize("given", [None, [], "x", {"prompt": ["x"]}, {"prompt": None, "subagent_type": 3}])
 def test_an_odd_call_names_no_task(memory: Path, given: object) -> None:
-    """Whatever a client comes to send: no answer fails for it."""
+    """A malformed call gives no task and no error."""
     inbox.append(json.dumps(call("") | {"tool_input": given}), "/p")
 
     assert task_of("a1") == ""
 
 
 def test_without_anything_to_tell_a_subagent_gets_nothing(memory: Path) -> None:
-    """In a project without a memory, and for the client's own sub-agents, which have no type."""
+    """An empty memory, or a sub-agent without a type, gives no block."""
     assert answers.at_subagent(None, "/p", session_id="me", task=TASK).block.text == ""
     know()
 
@@ -142,7 +142,7 @@ def test_without_anything_to_tell_a_subagent_gets_nothing(memory: Path) -> None:
 
 
 def test_without_a_task_the_rules_have_all_the_room(memory: Path) -> None:
-    """A block that is not full while lines are left out would be a waste."""
+    """Without a task, rules fill the whole budget."""
     session_row("s1")
     for number in range(1, 8):
         learn(str(number), "convention", f"Rule {number}: " + f"word{number} " * 18)
@@ -153,7 +153,7 @@ def test_without_a_task_the_rules_have_all_the_room(memory: Path) -> None:
 
 
 def test_the_user_can_switch_recall_off_for_subagents_too(memory: Path) -> None:
-    """Then only rules and what fails are told."""
+    """With recall off, a sub-agent gets rules and failures only."""
     know()
     with (memory / "config.toml").open("a") as config_file:
         config_file.write("[context]\nrecall_tokens_per_session = 0\n")
@@ -164,7 +164,7 @@ def test_the_user_can_switch_recall_off_for_subagents_too(memory: Path) -> None:
 
 
 def test_a_call_and_a_start_leave_no_observation(memory: Path) -> None:
-    """They are stored for the task; an import still takes in the call's end if no hook has seen it."""
+    """A sub-agent's call and start are stored without an observation, and imports ignore them."""
     for event in (call(TASK), starts("a1")):
         inbox.append(json.dumps(event), "/p")
 
@@ -177,7 +177,7 @@ def test_a_call_and_a_start_leave_no_observation(memory: Path) -> None:
 
 
 def test_the_command_prints_it(memory: Path) -> None:
-    """With `--subagent TASK`; of no use together with the other ways to get a block."""
+    """`context --subagent TASK` prints the block, and refuses other kinds of block beside it."""
     know()
     run = CliRunner().invoke
 
@@ -192,7 +192,7 @@ def test_the_command_prints_it(memory: Path) -> None:
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.text(max_size=400), task=st.text(max_size=200))
 def test_no_text_gets_out_of_the_block_or_its_budget(memory: Path, content: str, task: str) -> None:
-    """Whatever is learned and asked: one fence, within the tokens."""
+    """Any learning and any task give one fenced block within the budget."""
     models.Learning.delete().execute()
     learn("1", "convention", content)
     learn("2", "gotcha", content[::-1])

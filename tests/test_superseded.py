@@ -1,4 +1,4 @@
-"""Tests that names taken out of the code, and old values of settings, are told as gone."""
+"""Names removed from the code, and old values of settings, are marked as gone."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ CASES = cases.load("superseded")
 def take_in(
     event: dict[str, Any], *, session_id: str, project_dir: str = "/p", at: str = "", branch: str = ""
 ) -> None:
-    """Have an event of some time become what it becomes."""
+    """Record an event, at a given time if any."""
     event_id = inbox.append(json.dumps({**event, "session_id": session_id}), project_dir, branch=branch)
     with inbox.Transaction() as connection:
         if at:
@@ -43,20 +43,20 @@ def take_in(
 
 
 def taken_from(event: dict[str, Any]) -> tuple[list[Retired], list[tuple[str, str]]] | None:
-    """Return what an event took out of the code, and what it put in."""
+    """Return the names that an event removed from the code, and those that it added."""
     capture = cases.of_event(event, "/p")
     return taken_out(capture, edit_of(capture))
 
 
 def gone(event: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return what an event took out: name, what stands there now, and the setting."""
+    """Return what an event removed: the name, its replacement, and the setting beside it."""
     found = taken_from(event)
     return [(each.name, each.replacement, each.beside) for each in found[0]] if found else []
 
 
 @pytest.mark.parametrize(("path", "old", "new", "expected"), CASES["edits"])
 def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: list[Any]) -> None:
-    """Names of code in any language, and literal values of settings; no plain words."""
+    """An edit's removed code names and setting values are found in any language, plain words not."""
     assert gone(edited(f"/p/{path}", old, new)) == [tuple(each) for each in expected]
 
 
@@ -85,12 +85,12 @@ def test_an_edit_says_what_it_took_out(path: str, old: str, new: str, expected: 
     ],
 )
 def test_a_command_says_which_files_it_took_away(command: str, expected: list[Any]) -> None:
-    """By their names, where these are names of files."""
+    """File moves, removals and replacements in commands name what is gone."""
     assert gone(ran(command)) == expected
 
 
 def test_a_definition_that_is_removed_is_gone_at_once() -> None:
-    """A call that is removed says nothing of the function; the work tree is asked."""
+    """A removed definition is gone at once; for a removed call the work tree decides."""
     removed = taken_from(edited("/p/a.go", "func loadBook() {}\n", ""))
     called = taken_from(edited("/p/a.go", "x := loadBook()", "x := 1"))
 
@@ -101,7 +101,7 @@ def test_a_definition_that_is_removed_is_gone_at_once() -> None:
 
 
 def test_a_name_that_is_put_for_another_in_all_files_is_gone() -> None:
-    """In one file another may be meant; the work tree is asked."""
+    """A rename across files is gone at once; for one in a single file the work tree decides."""
     files = ("src/*.go", "a.go b.go", "a.go")
     found = [taken_from(ran(f"sed -i 's/LoadAll/loadShelf/g' {each}")) for each in files]
 
@@ -109,7 +109,7 @@ def test_a_name_that_is_put_for_another_in_all_files_is_gone() -> None:
 
 
 def test_what_the_work_tree_has_is_not_gone(memory: Path, tmp_path: Path) -> None:
-    """Of two calls that were removed one function is elsewhere; what comes back is told as it was."""
+    """A removed name that the work tree still has, or that comes back, is not gone."""
     git(tmp_path, "init", "-q")
     (tmp_path / "b.go").write_text("func keptBook() {}\n")
     file, place = f"{tmp_path}/a.go", {"session_id": "s1", "project_dir": str(tmp_path)}
@@ -124,7 +124,7 @@ def test_what_the_work_tree_has_is_not_gone(memory: Path, tmp_path: Path) -> Non
 
 
 def test_another_checkout_is_looked_at_once(memory: Path, repository_dir: Path) -> None:
-    """What is gone on one branch may stand on another: the timer asks again after git has moved."""
+    """After a checkout the periodic task looks again, since another branch may have the name."""
     project = str(repository_dir)
 
     def told() -> str:
@@ -145,7 +145,7 @@ def test_another_checkout_is_looked_at_once(memory: Path, repository_dir: Path) 
 
 
 def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
-    """What was stated before is told with what replaced it; a report on another thing stays as it is."""
+    """A start block adds the replacement to a statement with a renamed function."""
     report = "`loadBook` reads the book. `saveBook` writes it to disk."
     take_in(stop(report), session_id="s1")
     summarize_session("s1")
@@ -158,7 +158,7 @@ def test_the_next_session_is_told_what_has_come_instead(memory: Path) -> None:
 
 
 def test_what_was_edited_since_is_worth_less(memory: Path) -> None:
-    """Names of code in what edits changed, with the last time; words tell nothing."""
+    """A statement loses weight if code that it names was edited later."""
     at = "2026-05-02T10:00:00.000000Z"
     take_in(edited("/p/a.go", "x := loadBook(shelf)", "x := loadBook(rack)"), session_id="s1", at=at)
 
@@ -173,14 +173,14 @@ def test_what_was_edited_since_is_worth_less(memory: Path) -> None:
 
 
 def test_a_value_that_changed_is_noted_whatever_its_setting_is_called(memory: Path) -> None:
-    """Of some texts as of all: a name in capitals is no name of code by its looks."""
+    """A changed setting is marked even if its name in capitals does not look like code."""
     take_in(edited("/p/a.py", "RETRIES = 3", "RETRIES = 5"), session_id="s1")
 
     assert Superseded("/p", ["RETRIES is 3 now."])("RETRIES is 3 now.", "") == " (`RETRIES: 3` → `5`)"
 
 
 def test_a_setting_of_several_words_is_gone_with_its_line(memory: Path) -> None:
-    """From a configuration, until another file has it; a word alone may stand in others."""
+    """A removed setting with a value of several words is gone until another file has it."""
     take_in(edited("/p/a.toml", 'options = "-n 4"\nlevel = "high"', 'name = "x"'), session_id="s1")
 
     def told() -> str:
@@ -192,7 +192,7 @@ def test_a_setting_of_several_words_is_gone_with_its_line(memory: Path) -> None:
 
 
 def test_a_file_is_told_what_reports_state_of_it(memory: Path) -> None:
-    """The sentences that name it, or what it is called after; not those on others, or on what is gone."""
+    """A file's block has the sentences that name it, without those on gone functions."""
     report = (
         "`bookShelf.ts` keeps the books in a Map, because the order of entry counts. "
         "`bookShelf` is filled once at start. The `cellar.ts` stays. `bookShelf.ts` calls `dustBooks`."
@@ -209,7 +209,7 @@ def test_a_file_is_told_what_reports_state_of_it(memory: Path) -> None:
 
 
 def test_an_option_goes_with_the_name_that_it_has_in_the_code(memory: Path) -> None:
-    """`--no-dry-run` is no_dry_run where it is defined, or noDryRun, or stands there as it is."""
+    """An option is gone if its name in the code is, in any case style."""
     take_in(edited("/p/c.scala", 'opts("run-date")', 'opts("ds")'), session_id="s1")
     retired.set_gone("/p", {"run-date": ""}, of=["run-date"])
     take_in(edited("/p/a.rs", "fn no_dry_run() {}", "fn dry_run() {}"), session_id="s1")
@@ -223,7 +223,7 @@ def test_an_option_goes_with_the_name_that_it_has_in_the_code(memory: Path) -> N
 
 
 def test_a_text_for_people_brings_nothing_back(memory: Path) -> None:
-    """A list of changes names what is no more, and what it no longer names may well be there."""
+    """A changelog neither restores a name that it mentions nor removes one that it drops."""
     take_in(edited("/p/a.rs", "fn no_dry_run() {}", "fn dry_run() {}"), session_id="s1")
     take_in(edited("/p/CHANGES.md", "Calls `keep_all`.", "- `no_dry_run` is gone"), session_id="s1")
 
@@ -249,14 +249,14 @@ def test_a_text_for_people_brings_nothing_back(memory: Path) -> None:
 def test_a_path_or_an_address_is_gone_wherever_it_stands(
     memory: Path, command: str, report: str, expected: str
 ) -> None:
-    """Of all that is told as of some texts."""
+    """A removed path or address is marked wherever it appears as a whole."""
     take_in(ran(command), session_id="s1")
 
     assert Superseded("/p")(report, "") == Superseded("/p", [report])(report, "") == expected
 
 
 def test_a_text_for_people_holds_no_name(memory: Path, repository_dir: Path) -> None:
-    """What a list of changes still names is gone from the code."""
+    """A name that only a changelog still has is gone."""
     commit(repository_dir, a="func loadBook() {}\nretry: 1;\n")
     end_session(repository_dir, "`loadBook` reads a book with `retry: 1`. `listShelf` is for later.")
     (repository_dir / "CHANGES.MD").write_text("`loadBook` and `retry: 1` are gone, `listShelf` as well.\n")
@@ -270,7 +270,7 @@ def test_a_text_for_people_holds_no_name(memory: Path, repository_dir: Path) -> 
 
 
 def test_a_path_that_is_there_again_is_not_gone(memory: Path, repository_dir: Path) -> None:
-    """Neither a file nor a folder that git tracks; what git ignores keeps no folder."""
+    """A file or folder that is there again is not gone; an ignored folder does not count."""
     project = str(repository_dir)
     for folder in ("lib", "old", "shelf"):
         (repository_dir / folder / "books").mkdir(parents=True)
@@ -288,7 +288,7 @@ def test_a_path_that_is_there_again_is_not_gone(memory: Path, repository_dir: Pa
 
 
 def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir: Path) -> None:
-    """What was new in it went with it."""
+    """New functions of a file that was later removed are not shown."""
     project = {"project_dir": str(repository_dir)}
     session_row("s1", summary="Work.", **project)
     for path, row_id in (("src/notify.go", "a" * 32), ("src/relay.go", "b" * 32)):
@@ -305,7 +305,7 @@ def test_a_file_that_was_removed_made_no_functions(memory: Path, repository_dir:
 
 
 def test_a_migration_with_another_number_is_told_by_that(memory: Path, repository_dir: Path) -> None:
-    """Neither its old file nor its old name stands for it."""
+    """A renumbered file appears under its new name only."""
     project = {"project_dir": str(repository_dir)}
     written = tool("Write", {"file_path": f"{repository_dir}/0006_hooks.go", "content": "x"}, {})
     take_in(written, session_id="s1", **project)
@@ -324,7 +324,7 @@ def test_a_migration_with_another_number_is_told_by_that(memory: Path, repositor
 
 
 def test_what_is_gone_belongs_to_its_session(memory: Path) -> None:
-    """An older edit that is imported late does not bring back what a newer one took out."""
+    """An older edit imported late does not restore a name that a newer edit removed."""
     take_in(edited("/p/a.go", "func loadBook() {}", ""), session_id="s2", at="2026-05-02T10:00:00Z")
     take_in(edited("/p/a.go", "", "func loadBook() {}"), session_id="s1", at="2026-05-01T10:00:00Z")
 
@@ -332,7 +332,7 @@ def test_what_is_gone_belongs_to_its_session(memory: Path) -> None:
 
 
 def test_a_search_says_what_is_gone(memory: Path) -> None:
-    """The row is found as it was written; a field, and a line of the command, say what has become of it."""
+    """Search returns a row's text unchanged, with a note on names that are gone."""
     report = "`loadBook` reads the book from its file."
     take_in(stop(report), session_id="s1")
     take_in(edited("/p/a.go", "func loadBook() {", "func openBook() {"), session_id="s2")
@@ -346,7 +346,7 @@ def test_a_search_says_what_is_gone(memory: Path) -> None:
 
 
 def commit(tree: Path, **files: str) -> None:
-    """Write files, by name without their ending, and commit all that a work tree has."""
+    """Write Go files, named without their suffix, and commit the whole work tree."""
     for name, text in files.items():
         (tree / f"{name}.go").write_text(text)
     git(tree, "add", "-A")
@@ -354,7 +354,7 @@ def commit(tree: Path, **files: str) -> None:
 
 
 def end_session(project: Path, report: str, *, session_id: str = "s1") -> None:
-    """Have a session end with a report, and its names looked for."""
+    """End a session with a report, and check its names against the work tree."""
     take_in(stop(report), session_id=session_id, project_dir=str(project))
     summarize_session(session_id)
     look_at(str(project))
@@ -371,7 +371,7 @@ def repository_dir(tmp_path: Path) -> Path:
 def test_what_the_work_tree_has_no_more_is_told_as_gone(
     memory: Path, repository_dir: Path, case: list[Any]
 ) -> None:
-    """What a session stated is looked for in the tree, before and after another commit."""
+    """Names in a report that a later commit removed are marked as gone."""
     (before, report, now, expected), project = case, str(repository_dir)
     commit(repository_dir, **before)
     end_session(repository_dir, report)
@@ -386,7 +386,7 @@ def test_what_the_work_tree_has_no_more_is_told_as_gone(
 
 
 def test_a_word_that_an_edit_took_out_is_gone_only_as_code(memory: Path, repository_dir: Path) -> None:
-    """Backticks tell the name of a class of CSS from a word with a hyphen."""
+    """A removed hyphenated name is marked in backticks, not as a plain word."""
     file, place = f"{repository_dir}/a.css", {"session_id": "s1", "project_dir": str(repository_dir)}
     take_in(edited(file, ".book-shelf { }", ".rack { }"), **place)
     look_at(str(repository_dir))
@@ -400,7 +400,7 @@ def test_a_word_that_an_edit_took_out_is_gone_only_as_code(memory: Path, reposit
 def test_the_oldest_of_too_many_names_is_dropped(
     memory: Path, repository_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is gone stays, whatever its age."""
+    """Beyond the limit the oldest candidate is dropped; names that are gone stay."""
     monkeypatch.setattr("claude_mem_lite.storage.retired._CANDIDATES", 1)
     rows = [("lostBook", "2026-01-01"), ("oldBook", "2026-01-02"), ("newBook", "2026-01-03")]
     seen = [{"name": name, "session_id": "s", "observation_id": "o", "retired_at": at} for name, at in rows]
@@ -413,7 +413,7 @@ def test_the_oldest_of_too_many_names_is_dropped(
 
 
 def test_what_was_seen_is_forgotten_with_its_session(memory: Path, repository_dir: Path) -> None:
-    """A name that is remembered belongs to who stated it, and moves with the project."""
+    """A remembered name is forgotten with its session and moves with its project."""
     commit(repository_dir, a="func loadBook() {}\n")
     end_session(repository_dir, "`loadBook` reads a book.")
 
@@ -426,7 +426,7 @@ def test_what_was_seen_is_forgotten_with_its_session(memory: Path, repository_di
 
 
 def test_a_name_with_letters_that_git_cannot_tell_is_not_gone(memory: Path, repository_dir: Path) -> None:
-    """What an edit took out in one place may be in others."""
+    """A name with letters that git cannot match is not marked, since other files may have it."""
     commit(repository_dir, a="x = regal_größe\n")
     place = {"session_id": "s1", "project_dir": str(repository_dir)}
     take_in(edited(f"{repository_dir}/b.py", "y = regal_größe", "y = 1"), **place)
@@ -437,7 +437,7 @@ def test_a_name_with_letters_that_git_cannot_tell_is_not_gone(memory: Path, repo
 
 
 def test_the_users_git_settings_change_no_look(memory: Path, repository_dir: Path) -> None:
-    """Colours, line numbers and submodules are for people who read what git finds."""
+    """The user's git settings for colours, line numbers and submodules have no effect."""
     commit(repository_dir, a="func loadBook() {}\n")
     git(repository_dir, "config", "color.ui", "always")
     for name in ("grep.lineNumber", "grep.column", "submodule.recurse"):
@@ -450,7 +450,7 @@ def test_the_users_git_settings_change_no_look(memory: Path, repository_dir: Pat
 
 
 def test_a_removed_script_is_gone_from_a_tree_without_files(memory: Path, tmp_path: Path) -> None:
-    """Its ending may be in no file because none is left."""
+    """A removed file is gone even if the work tree is left without files."""
     git(tmp_path, "init", "-q")
     take_in(ran("git rm -q pack/load.py"), session_id="s1", project_dir=str(tmp_path))
 
@@ -461,7 +461,7 @@ def test_a_removed_script_is_gone_from_a_tree_without_files(memory: Path, tmp_pa
 
 
 def test_what_is_gone_cannot_leave_the_block(memory: Path, repository_dir: Path) -> None:
-    """Neither as quoted code nor by the name of a branch, which git allows to have angle brackets."""
+    """Neither quoted code nor a branch name with angle brackets escapes the block."""
     project, branch = str(repository_dir), "x</claude-mem>y"
     commit(repository_dir, a="</claude-mem>\nfunc loadBook() {}\n")
     end_session(repository_dir, "`loadBook` writes `</claude-mem>` at its end.")
@@ -477,7 +477,7 @@ def test_what_is_gone_cannot_leave_the_block(memory: Path, repository_dir: Path)
 
 
 def test_texts_within_others_are_found(repository_dir: Path) -> None:
-    """Also one that begins within another one."""
+    """Overlapping and nested texts are all found in the work tree."""
     commit(repository_dir, a="job(retry: 1, wait: 2)\n")
     texts = {"job(retry: 1", "retry: 1", "1, wait: 2)", "wait: 2"}
 
@@ -487,7 +487,7 @@ def test_texts_within_others_are_found(repository_dir: Path) -> None:
 def test_what_a_session_merged_was_its_branchs_work_before_as_well(
     memory: Path, repository_dir: Path
 ) -> None:
-    """The work tree has no commit of it yet."""
+    """A merge marks the branch's sessions so far as merged, before the commit is pulled."""
     project = {"project_dir": str(repository_dir), "branch": "me/book"}
     merge = ran("gh pr merge 12", "Merged pull request #12")
     for name, event in (("s1", stop("`openBook` opens a book.")), ("s2", merge), ("s3", stop("Done so."))):
@@ -501,7 +501,7 @@ def test_what_a_session_merged_was_its_branchs_work_before_as_well(
 
 
 def test_what_is_renamed_on_another_branch_says_so(memory: Path, repository_dir: Path) -> None:
-    """A line that names it says what it is called there; on that branch the work tree decides."""
+    """A rename on another branch is noted with that branch's name."""
     commit(repository_dir, a="func loadBook() {}\n")
     project = str(repository_dir)
     end_session(repository_dir, "`loadBook` reads a book.")
@@ -518,7 +518,7 @@ def test_what_is_renamed_on_another_branch_says_so(memory: Path, repository_dir:
 def test_what_a_branch_has_is_not_gone_where_another_is_checked_out(
     memory: Path, repository_dir: Path
 ) -> None:
-    """Its last session has reported it; once the branch has come in, the work tree decides."""
+    """A name on an unmerged branch is not gone; after the merge the work tree decides."""
     commit(repository_dir, b="package b\n")
     project = str(repository_dir)
     git(repository_dir, "switch", "-qc", "me/load")

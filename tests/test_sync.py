@@ -1,4 +1,4 @@
-"""Machines of one user at a hub: what one remembers all do, what one forgets nobody has, whatever happens."""
+"""Sync of one user's machines: memory reaches all, forgotten rows stay forgotten, faults lose nothing."""
 
 import json
 import shutil
@@ -28,12 +28,12 @@ WORD = "Xylophagous"
 
 @pytest.fixture
 def two(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Machine]:
-    """Return two machines at a folder."""
+    """Return two machines that share a folder hub."""
     return joined(tmp_path, blank, folder_hub, 2)
 
 
 def remember(word: str = WORD) -> None:
-    """Remember a session that has a word in everything it left, with what it taught."""
+    """Store a session with rows of most kinds, each containing a word."""
     session_row(summary=f"Dug {word}.", status="closed", project_dir="/home/dev/pond")
     row = observation_row("0b5e57a7101", title=f"Edit {word}", summary=word, project_dir="/home/dev/pond")
     queries.save_observation(row)
@@ -56,13 +56,13 @@ def remember(word: str = WORD) -> None:
 
 
 def forget(**wanted: Any) -> None:
-    """Forget as the command does."""
+    """Forget rows as the command does."""
     _, problems = purge.forget(Wanted(**wanted), paused=unpaused())
     assert problems == []
 
 
 def test_everything_comes_to_the_other_machine(two: list[Machine]) -> None:
-    """All kinds of rows, as the same bytes, and then nothing goes back and forth any more."""
+    """Every kind of row arrives byte-identical, and then nothing is sent again."""
     one, other = two
     with one:
         fill()
@@ -79,7 +79,7 @@ def test_everything_comes_to_the_other_machine(two: list[Machine]) -> None:
 
 
 def test_what_came_is_told_but_not_worked_on(two: list[Machine]) -> None:
-    """Nobody summarizes another machine's session, learns from it, or asks Claude about it."""
+    """Synced rows are neither summarized, learned from nor sent to Claude again."""
     one, other = two
     with one:
         remember()
@@ -89,11 +89,11 @@ def test_what_came_is_told_but_not_worked_on(two: list[Machine]) -> None:
     with other:
         assert queries.sessions_to_summarize(idle_since="9") == []
         assert models.Observation.select().where(models.Observation.upgrade == "waiting").count() == 0
-        assert queries.queue_stats()["messages"] == 1  # that asks for the vectors
+        assert queries.queue_stats()["messages"] == 1  # the task that computes vectors
 
 
 def test_both_change_and_both_are_kept(two: list[Machine]) -> None:
-    """Offline, one machine confirms a rule and the other one edits another: each edit is on both."""
+    """Changes made offline on two machines are merged on both."""
     one, other = two
     with one:
         remember()
@@ -118,7 +118,7 @@ def test_both_change_and_both_are_kept(two: list[Machine]) -> None:
 
 
 def test_a_doubt_counts_though_evidence_is_bounded(two: list[Machine]) -> None:
-    """Both hear a rule up to the most there is, then one doubts it: both say what the doubting one says."""
+    """A doubt lowers a rule's confidence on both machines, even from the maximum."""
     one, other = two
     with one:
         remember()
@@ -140,7 +140,7 @@ def test_a_doubt_counts_though_evidence_is_bounded(two: list[Machine]) -> None:
 def test_forgotten_rows_do_not_come_back_from_a_machine_that_was_away(
     blank: Path, home: Path, folder_hub: str, tmp_path: Path
 ) -> None:
-    """A third one that has the row still, and has changed it since, brings nothing of it."""
+    """A machine that was offline and edited a forgotten row does not bring it back."""
     one, other, away = joined(tmp_path, blank, folder_hub, 3)
     with one:
         remember()
@@ -159,7 +159,7 @@ def test_forgotten_rows_do_not_come_back_from_a_machine_that_was_away(
 
 
 def test_a_project_meets_itself_by_its_key(two: list[Machine], tmp_path: Path) -> None:
-    """Clones in other folders are one project; without a clone its memory waits for one."""
+    """Clones in different folders share a project; without a clone its memory waits."""
     one, other = two
     for name in ("here", "there"):
         subprocess.run(["git", "init", "-q", tmp_path / name], check=True)
@@ -186,7 +186,7 @@ def test_a_project_meets_itself_by_its_key(two: list[Machine], tmp_path: Path) -
 
 
 def test_secrets_are_taken_out_before_they_go(two: list[Machine], tmp_path: Path) -> None:
-    """What an older version has stored unredacted is on no hub, and not on the other machine."""
+    """Secrets that an older version stored are redacted before they are sent."""
     one, other = two
     key = "sk-ant-" + "api03-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
     with one:
@@ -200,7 +200,7 @@ def test_secrets_are_taken_out_before_they_go(two: list[Machine], tmp_path: Path
 
 
 def test_who_has_no_hub_pays_nothing(memory: Path) -> None:
-    """There is no trigger before a hub is set up, and none after it was left."""
+    """Sync triggers exist only while a hub is set up."""
 
     def triggers() -> int:
         query = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'sync%'"
@@ -220,20 +220,20 @@ def test_who_has_no_hub_pays_nothing(memory: Path) -> None:
 
 
 def test_key_and_setup_are_the_users_alone(two: list[Machine]) -> None:
-    """Nobody else reads the private key or the code."""
+    """The private key and the setup file are readable by the user only."""
     for name in ("sync.key", "sync.json"):
         assert stat.S_IMODE((two[0].home / name).stat().st_mode) == 0o600
 
 
 def emptied_hub(_: list[Machine], hub: Path) -> None:
-    """Lose all that a hub has, but not the hub."""
+    """Delete every machine's folder from the hub."""
     for path in (hub / "claude-mem").iterdir():
         if path.is_dir():
             shutil.rmtree(path)
 
 
 def restored_memory(machines: list[Machine], hub: Path) -> None:
-    """Put a machine's memory in place as it was before the last change, which the hub has."""
+    """Restore a machine's memory to before its last change, which the hub has."""
     database = machines[0].home / "claude-mem.db"
     shutil.copy(database, hub.with_name("old.db"))
     with machines[0]:
@@ -243,7 +243,7 @@ def restored_memory(machines: list[Machine], hub: Path) -> None:
 
 
 def cut_segment(machines: list[Machine], hub: Path) -> None:
-    """Have a segment be there by half, and whole later on."""
+    """Sync while a segment is half written, then complete it."""
     with machines[0]:
         session_row("s2", summary="Later.")
     machines[0].sync()
@@ -255,7 +255,7 @@ def cut_segment(machines: list[Machine], hub: Path) -> None:
 
 
 def carried_out_of_order(machines: list[Machine], hub: Path) -> None:
-    """Have a newer file be there before an older one."""
+    """Sync while a newer file has arrived before an older one."""
     for number in (4, 5):
         with machines[0]:
             session_row(f"s{number}", summary="Later.")
@@ -275,7 +275,7 @@ FAULTS = [emptied_hub, restored_memory, cut_segment, carried_out_of_order]
 def test_nothing_is_lost_by_a_fault(
     two: list[Machine], tmp_path: Path, fault: Callable[[list[Machine], Path], None]
 ) -> None:
-    """A hub that is emptied, a memory that went back in time, half a file: after it all is everywhere."""
+    """After an emptied hub, a restored memory or partial files, all rows are everywhere."""
     one, other = two
     with one:
         remember()
@@ -300,7 +300,7 @@ def test_nothing_is_lost_by_a_fault(
 def test_a_crash_at_any_step_loses_nothing(
     two: list[Machine], monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
-    """Killed between any two steps of a sync, the next one goes on, and nothing is there twice."""
+    """After a crash between any two steps, the next sync completes without loss or duplicates."""
     one, other = two
     with one:
         remember()
@@ -339,7 +339,7 @@ def test_a_crash_at_any_step_loses_nothing(
 
 @pytest.fixture
 def hub_files(two: list[Machine], tmp_path: Path) -> Path:
-    """Return the folder of a hub to which one machine has published."""
+    """Return the folder of a hub to which the first machine has published."""
     with two[0]:
         remember()
     two[0].sync()
@@ -347,7 +347,7 @@ def hub_files(two: list[Machine], tmp_path: Path) -> Path:
 
 
 def test_whoever_holds_the_hub_writes_in_nobodys_name(two: list[Machine], hub_files: Path) -> None:
-    """Sixty poisoned lines in a machine's segment: none comes."""
+    """Lines forged into a machine's segment are refused."""
     other = two[1]
     with two[0]:
         machine = log.State.get().value["machine"]
@@ -366,7 +366,7 @@ def test_whoever_holds_the_hub_writes_in_nobodys_name(two: list[Machine], hub_fi
 
 @pytest.mark.process
 def test_an_address_that_is_no_hub_is_said(home: Path, tmp_path: Path) -> None:
-    """One line says what an address looks like, or what is not there."""
+    """A wrong hub address is refused with one line."""
     for address, said in {
         "/mnt/usb": "is no hub: folder:PATH", "folder:": "is no hub", f"folder:{tmp_path}/no": "no folder",
         f"git:{tmp_path}/no": "does not appear to be a git repository",

@@ -1,4 +1,4 @@
-"""Every hub in every trouble, for one's own machines and for a team: nothing is lost or comes back."""
+"""Faults at every kind of hub, for one user's machines and for a team: no loss, no forgotten row back."""
 
 import errno
 import os
@@ -38,7 +38,7 @@ WORD = "Xylophagous"
 
 @dataclass
 class World:
-    """Two machines at a hub, of one person or of two colleagues who trust each other."""
+    """Two machines at a hub, of one user or of two colleagues who trust each other."""
 
     hub: str
     at: Path
@@ -49,27 +49,27 @@ class World:
     address: Callable[[str], str]
 
     def learns(self, text: str) -> None:
-        """Have the first machine learn something."""
+        """Store a learning on the first machine."""
         with self.one:
             learn(self.one.pond if self.whose == "team" else "/p/pond", text)
 
     def forgets(self, text: str) -> None:
-        """Have the first machine forget something."""
+        """Forget a learning on the first machine."""
         with self.one:
             assert purge.forget(Wanted(text=text), paused=unpaused())[1] == []
 
     def sync(self, machine: Any) -> Any:
-        """Have a machine sync once."""
+        """Sync a machine once."""
         return machine.meets() if self.whose == "team" else machine.sync()
 
     def settle(self) -> None:
-        """Have both sync until nothing is new."""
+        """Sync both machines until nothing is new."""
         for _ in range(2):
             self.sync(self.one)
             self.sync(self.other)
 
     def known(self) -> list[str]:
-        """Return what the second machine has of the first one's."""
+        """Return the learnings that the second machine has from the first."""
         if self.whose == "team":
             found: list[str] = self.other.waiting()
             return found
@@ -77,7 +77,7 @@ class World:
             return sorted(row.content for row in models.Learning.select())
 
     def bytes(self) -> bytes:
-        """Return all that the hub shows."""
+        """Return all data that the hub holds."""
         return shown_at(self.hub, self.at, self.server, self.one.home, self.other.home)
 
     def do(self, *statements: str) -> None:
@@ -88,9 +88,9 @@ class World:
 
 
 def shown_at(hub: str, at: Path, server: str, *homes: Path) -> bytes:
-    """Return all that a hub shows: live rows, files, or what is in a repository after git has collected.
+    """Return all data a hub holds: table rows, files, or every object left in a repository after `git gc`.
 
-    A repository is shown with what the machines of some data directories have of it.
+    A git hub is returned together with the clones in the given data directories.
     """
     if hub == "postgres":
         with psycopg.connect(server) as admin:
@@ -108,7 +108,7 @@ def shown_at(hub: str, at: Path, server: str, *homes: Path) -> bytes:
 
 @pytest.fixture(params=[(whose, hub) for whose in WHOSE for hub in HUBS], ids="-".join)
 def world(request: pytest.FixtureRequest, blank: Path, home: Path, tmp_path: Path, server: str) -> World:
-    """Return two machines at each kind of hub."""
+    """Return two machines at each kind of hub, for one user and for a team."""
     whose, hub = request.param
     at = tmp_path / "hub"
     addresses: dict[str, Callable[[str], str]] = {
@@ -132,7 +132,7 @@ def world(request: pytest.FixtureRequest, blank: Path, home: Path, tmp_path: Pat
 
 @contextmanager
 def down(world: World) -> Iterator[str]:
-    """Have the hub be away; yield what the one line says."""
+    """Make the hub unreachable; yield the expected error."""
     if world.hub == "postgres":
         world.do("ALTER ROLE ann NOLOGIN")
         with psycopg.connect(world.server, autocommit=True) as admin:
@@ -147,7 +147,7 @@ def down(world: World) -> Iterator[str]:
 
 @contextmanager
 def full(world: World) -> Iterator[str]:
-    """Have the hub have no room; yield what the one line says."""
+    """Make the hub fail for lack of space; yield the expected error."""
     if world.hub == "postgres":
         world.do(
             "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
@@ -168,7 +168,7 @@ def full(world: World) -> Iterator[str]:
 
 
 def hook(world: World, script: str) -> None:
-    """Have the repository run a script before it takes a push."""
+    """Install a pre-receive hook in the hub's repository."""
     path = world.at / "hooks" / "pre-receive"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
@@ -178,7 +178,7 @@ def hook(world: World, script: str) -> None:
 def test_a_hub_that_is_down_or_full_is_one_line_and_loses_nothing(
     world: World, fault: Callable[[World], Any]
 ) -> None:
-    """What was to be sent waits, nothing is there by half, and all of it goes afterwards."""
+    """A hub that is down or full gives one line, and all changes arrive once it is back."""
     world.learns("Before it")
     world.settle()
     world.learns("While it lasts")
@@ -195,7 +195,7 @@ def test_a_hub_that_is_down_or_full_is_one_line_and_loses_nothing(
 
 
 def test_a_slow_hub_is_waited_for(world: World) -> None:
-    """A server that is locked, a repository that thinks: the sync takes longer and loses nothing."""
+    """A sync waits for a slow hub and loses nothing."""
     world.learns("Before it")
     world.settle()
     world.learns("Meanwhile")
@@ -218,7 +218,7 @@ def test_a_slow_hub_is_waited_for(world: World) -> None:
 
 
 def test_a_hub_from_an_old_backup_is_filled_again(world: World) -> None:
-    """What came since is there again; what was forgotten since is on no machine and not at the hub."""
+    """A hub restored from an old backup is refilled, and no forgotten row comes back."""
     world.learns("Before it")
     world.learns(f"Never dig {WORD}")
     world.settle()
@@ -251,7 +251,7 @@ def test_a_hub_from_an_old_backup_is_filled_again(world: World) -> None:
 
 
 def test_lines_of_a_newer_version_wait_for_the_upgrade(world: World) -> None:
-    """They are neither read nor passed over."""
+    """A newer version's data is refused for now and taken after the upgrade."""
     world.learns("Before it")
     world.settle()
     world.learns("Of a newer schema")
@@ -273,7 +273,7 @@ def test_lines_of_a_newer_version_wait_for_the_upgrade(world: World) -> None:
 def test_sixty_poisoned_lines_come_through_a_hub_and_none_is_active_or_unmarked(
     world: World, tmp_path: Path, blank: Path
 ) -> None:
-    """From a stranger nothing is told; from one who is trusted no order is, and the rest bears their name."""
+    """Poison from a stranger is refused; from a trusted colleague it is attributed, without orders."""
     poison = [each.says for batch in BATCHES for cases in batch.values() for each in cases if each.says][:60]
     orders = [text for text in poison if suspicions(text, origin="assistant")]
     assert (len(poison), len(orders) > 20) == (60, True)

@@ -1,4 +1,4 @@
-"""Records that meet: whatever order, however often, whichever machines crash, they end up the same."""
+"""Merging records gives the same result in any order, with repetition, and after crashes."""
 
 import datetime as dt
 import itertools
@@ -41,7 +41,7 @@ NAMES = st.sampled_from(["m1", "m2", "m3"])
 
 @st.composite
 def states(draw: st.DrawFn, kind: str) -> Record:
-    """Draw a state of the one row of a kind, as a machine may hold it."""
+    """Draw a state of one row of a kind, as a machine may hold it."""
     rule = RULES[kind]
     names = {name for group in rule.groups.values() for name in group}
     names |= {*rule.sets, *rule.first, *rule.last, *rule.last_together}
@@ -64,7 +64,7 @@ def states(draw: st.DrawFn, kind: str) -> Record:
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_merging_is_commutative_associative_and_idempotent(kind: str, data: st.DataObject) -> None:
-    """So that neither order, nor repetition, nor who met whom first decides anything."""
+    """Merging is commutative, associative and idempotent, so sync order never matters."""
     a, b, c = (data.draw(states(kind)) for _ in range(3))
 
     assert merged(a, b) == merged(b, a)
@@ -74,7 +74,7 @@ def test_merging_is_commutative_associative_and_idempotent(kind: str, data: st.D
 
 
 def learning(**fields: Any) -> Record:
-    """Return a learning that one session has taught."""
+    """Return a learning taught by one session."""
     return Record(
         "learning",
         {
@@ -89,7 +89,7 @@ def learning(**fields: Any) -> Record:
 
 
 def test_the_users_edit_wins_over_what_sessions_taught_later() -> None:
-    """A greater clock is of no avail, on whichever machine, unless it has seen the edit."""
+    """A user's edit beats later changes by sessions that have not seen it, whatever their clocks."""
     words, state = (0, 2, 2, "m1"), (0, 2, 2, "m1")
     mine = learning(content="Use spaces", is_manual=True, base=1.0)
     mine = replace(mine, versions={"words": words, "state": state, "code": (0, 0, 1, "m1")})
@@ -106,7 +106,7 @@ def test_the_users_edit_wins_over_what_sessions_taught_later() -> None:
 
 
 def test_what_was_told_anew_after_forgetting_wins() -> None:
-    """A summary that another machine writes meanwhile, and that may hold what was forgotten, loses."""
+    """A summary rewritten after forgetting beats a newer one that may hold forgotten text."""
     names = [*RULES["session"].groups["text"], *RULES["session"].groups["place"]]
     fields = {"id": "s1", "started_at": "1", "last_event_at": "1", "status": "closed", "ended_at": None}
     place = (0, 0, 1, "m1")
@@ -126,7 +126,7 @@ _DEEDS = (
 
 
 class World:
-    """Machines, what was ever remembered, and what was forgotten; a clock each, days off."""
+    """Five machines whose clocks differ by days, with the words they have stored and forgotten."""
 
     def __init__(self, folder: Path, blank: Path) -> None:
         (folder / "hub").mkdir()
@@ -136,7 +136,7 @@ class World:
         self.forgotten: set[str] = set()
 
     def do(self, deed: str, at: int) -> None:
-        """Do something on a machine."""
+        """Perform an action on a machine."""
         machine = self.machines[at]
         now = dt.datetime.now(dt.UTC) + dt.timedelta(days=(at - 2) * 4)
         word = f"word{next(_NUMBERS):06}x"
@@ -153,7 +153,7 @@ class World:
             getattr(self, deed)(word, inbox.utc_text(now.timestamp()))
 
     def work(self, word: str, at: str) -> None:
-        """Have a session of a prompt or two."""
+        """Store a session with two observations."""
         session_row(f"s{word}", summary=f"Did {word}", started_at=at, last_event_at=at, status="closed")
         for part in ("a", "b"):
             words = {"session_id": f"s{word}", "summary": f"{word} {part}", "created_at": at}
@@ -162,7 +162,7 @@ class World:
         self.words.add(word)
 
     def learn(self, word: str, at: str) -> None:
-        """Learn something, of no session: with that it would go when the session is forgotten."""
+        """Store a learning without a session, so that forgetting a session does not remove it."""
         learning_rows.insert(
             project_dir="/p", category="convention", content=f"Mind {word}", created_at=at, updated_at=at,
             seen_at=at,
@@ -170,7 +170,7 @@ class World:
         self.words.add(word)
 
     def hear(self, word: str, at: str) -> None:
-        """Hear something again that is known."""
+        """Confirm a stored learning by another session."""
         taught = models.Learning.select().where(~models.Learning.is_manual).order_by(models.Learning.id)
         if row := taught.first():
             sources = [*row.source_sessions, f"s{word}"]
@@ -180,23 +180,23 @@ class World:
             )  # fmt: skip
 
     def doubt(self, word: str, at: str) -> None:
-        """Be less sure of something that is known."""
+        """Lower the confidence of a stored learning."""
         taught = models.Learning.select().where(~models.Learning.is_manual).order_by(models.Learning.id)
         if row := taught.first():
             learning_rows.update(row, confidence=max(0.1, row.confidence - 0.2))
 
     def edit(self, word: str, at: str) -> None:
-        """Edit a learning by hand."""
+        """Edit a learning as the user does."""
         if row := models.Learning.select().order_by(models.Learning.id.desc()).first():
             curate.edit(row, content=f"{row.content} {word}"[-250:])
 
     def retell(self, word: str, at: str) -> None:
-        """Tell a session in other words."""
+        """Rewrite a session's summary."""
         if row := models.Session.select().order_by(models.Session.id).first():
             models.Session.update(summary=f"{row.summary} again").where(models.Session.pk == row.pk).execute()
 
     def forget(self, word: str, at: str) -> None:
-        """Forget whatever has the word that came first."""
+        """Forget all rows with the first word that the machine still has."""
         columns = (models.Session.summary, models.Learning.content)
         held = [
             word
@@ -208,7 +208,7 @@ class World:
             self.forgotten.add(each)
 
     def lose(self, word: str, at: str) -> None:
-        """Lose a file of the hub."""
+        """Delete a file from the hub."""
         for path in sorted((self.folder / "hub").rglob("*.jsonl"))[:1]:
             path.unlink()
 
@@ -224,7 +224,7 @@ class World:
     deeds=st.lists(st.tuples(st.sampled_from(_DEEDS), st.integers(0, MACHINES - 1)), min_size=8, max_size=25)
 )
 def test_five_machines_end_up_the_same(deeds: list[tuple[str, int]], blank: Path, home: Path) -> None:
-    """The same bytes in every export, nothing lost, nothing forgotten anywhere, in the hub neither."""
+    """After any actions five machines export the same bytes: nothing lost, nothing forgotten left."""
     with tempfile.TemporaryDirectory(dir=home) as name:
         world = World(Path(name), blank)
 
@@ -242,7 +242,7 @@ def test_five_machines_end_up_the_same(deeds: list[tuple[str, int]], blank: Path
 
 
 def test_a_machine_that_is_copied_is_two_soon(blank: Path, home: Path, tmp_path: Path) -> None:
-    """A data directory copied to a second laptop has the first one's key: nothing is lost even then."""
+    """A data directory copied with its key to a second machine loses no rows."""
     (tmp_path / "hub").mkdir()
     one, other = joined(tmp_path, blank, f"folder:{tmp_path / 'hub'}", 2)
     with one:

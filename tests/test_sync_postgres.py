@@ -1,4 +1,4 @@
-"""Machines of one user at a PostgreSQL: what travels, what a role sees, and what a fault there costs."""
+"""Sync through PostgreSQL: row security, notifications, faults and schema upgrades."""
 
 import contextlib
 import itertools
@@ -28,16 +28,16 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run a PostgreSQL with the roles ann and bob of the team pond, and eve; return its address.
+    """Run a PostgreSQL with the roles ann and bob, members of pond, and eve; return its address.
 
-    CLAUDE_MEM_TEST_POSTGRES names another that runs already, as "postgresql://postgres:@/postgres?host=/run".
+    CLAUDE_MEM_TEST_POSTGRES names a running one instead: "postgresql://postgres:@/postgres?host=/run".
     """
     if given := os.environ.get("CLAUDE_MEM_TEST_POSTGRES"):
         prepare(given)
         yield given
         return
     started = None
-    for _ in range(_TRIALS):  # pgserver gives a start ten seconds, which a busy machine may not have
+    for _ in range(_TRIALS):  # pgserver allows ten seconds for a start, too few on a busy machine
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             started = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
             break
@@ -49,7 +49,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def prepare(cluster: str) -> None:
-    """Make the roles, unless another module of tests has."""
+    """Create the roles, unless another test module has."""
     with psycopg.connect(cluster, autocommit=True) as admin:
         for statement in (
             "CREATE ROLE ann LOGIN", "CREATE ROLE bob LOGIN", "CREATE ROLE eve LOGIN", "CREATE ROLE pond",
@@ -61,7 +61,7 @@ def prepare(cluster: str) -> None:
 
 @pytest.fixture
 def server(cluster: str) -> str:
-    """Return the address of a new database, of its administrator."""
+    """Return the administrator's address of a new database."""
     name = f"memory{next(_NUMBERS)}"
     with psycopg.connect(cluster, autocommit=True) as admin:
         admin.execute(f"DROP DATABASE IF EXISTS {name}".encode())
@@ -71,12 +71,12 @@ def server(cluster: str) -> str:
 
 @pytest.fixture
 def url(server: str) -> str:
-    """Return the address of the database, of a role that is no administrator."""
+    """Return the database's address for the role ann, which is no administrator."""
     return server.replace("postgres:@", "ann:@")
 
 
 def as_admin(server: str) -> psycopg.Connection:
-    """Connect to the database of the hub as its administrator."""
+    """Connect to the hub's database as its administrator."""
     return psycopg.connect(server, autocommit=True)
 
 
@@ -87,12 +87,12 @@ def address(url: str) -> str:
 
 @pytest.fixture
 def two(blank: Path, home: Path, tmp_path: Path, url: str) -> list[Machine]:
-    """Return two machines of one role."""
+    """Return two machines of the role ann."""
     return joined(tmp_path, blank, address(url), 2)
 
 
 def test_a_role_sees_and_changes_only_its_own(home: Path, url: str, server: str) -> None:
-    """Row-level security keeps the files of others from being seen, changed, or written in their name."""
+    """Row-level security hides a role's files from others and blocks writing in its name."""
     mine, theirs = hub_at(address(url)), hub_at(address(url.replace("ann", "bob")))
     mine.create()
     mine.publish({"m/x": b"mine"}, [])
@@ -110,7 +110,7 @@ def test_a_role_sees_and_changes_only_its_own(home: Path, url: str, server: str)
 
 
 def test_a_team_reads_its_members_and_each_writes_only_their_own(home: Path, url: str) -> None:
-    """Members see each other's files; nobody changes, deletes or adds in another's name, eve sees nothing."""
+    """Team members read each other's files and write only their own; outsiders see nothing."""
     mine = hub_at_team(url)
     mine.create()
     mine.publish({"m/machine.json": b"ann", "m/p.1.2.jsonl": b"mine", "m/q.1.2.jsonl": b"other"}, [])
@@ -141,7 +141,7 @@ def hub_at_team(url: str) -> Hub:
 
 
 def test_who_listens_hears_of_another_machine_and_not_of_itself(home: Path, url: str) -> None:
-    """A publication wakes the others at its commit."""
+    """A listener is woken by another machine's publication, and not by its own."""
     hub = hub_at(address(url))
     hub.create()
     heard: list[bool] = []
@@ -160,7 +160,7 @@ def test_who_listens_hears_of_another_machine_and_not_of_itself(home: Path, url:
 
 
 def test_a_member_hears_of_the_projects_it_takes_part_in(home: Path, url: str) -> None:
-    """Of others' publications there and of no others, whatever somebody else says on the channel."""
+    """A listener is woken only for others' publications in its projects, not by stray messages."""
     hub, listening = hub_at_team(url), hub_at_team(url.replace("ann", "bob"))
     hub.create()
     assert isinstance(listening, Listening)
@@ -179,7 +179,7 @@ def test_a_member_hears_of_the_projects_it_takes_part_in(home: Path, url: str) -
 
 @pytest.mark.parametrize("fault", ["newer", "gone"])
 def test_a_fault_is_one_line_and_loses_nothing(two: list[Machine], server: str, fault: str) -> None:
-    """What was to be sent waits, and goes once the hub is as it should be."""
+    """A hub of a newer version, or none, gives one line, and a later sync delivers everything."""
     one, other = two
     settle(one, other)
     with one:
@@ -210,7 +210,7 @@ def test_a_fault_is_one_line_and_loses_nothing(two: list[Machine], server: str, 
 def test_an_older_schema_is_brought_up_to_date_by_its_owner(
     two: list[Machine], url: str, server: str
 ) -> None:
-    """Without anybody doing anything; until then others say what they wait for."""
+    """The owner's sync upgrades an older schema; until then other roles are told to wait."""
     one, other = two
     settle(one, other)
     with as_admin(server) as admin:
@@ -231,7 +231,7 @@ def test_an_older_schema_is_brought_up_to_date_by_its_owner(
 
 
 def test_a_password_in_the_address_is_refused(home: Path) -> None:
-    """`sync.json` and `sync status` would show it."""
+    """A password in the address is refused, because `sync.json` and `sync status` would show it."""
     with pytest.raises(ClaudeMemError, match=r"~/\.pgpass"):
         hub_at("postgres:postgresql://ann:secret@db.example.com/memory")
 
@@ -239,7 +239,7 @@ def test_a_password_in_the_address_is_refused(home: Path) -> None:
 def test_what_one_laptop_learns_is_soon_on_the_other(
     laptops: list[tuple[Path, Path]], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With real services: the listener hears of it and syncs; no session starts or ends there."""
+    """With real services, a rule reaches the other laptop without a session there."""
     (here, mine), (there, other) = laptops
     with at(here, monkeypatch):
         made = json.loads(claude_mem("sync", "init", address(url), "--name", "a", "--json").stdout)
@@ -273,7 +273,7 @@ def test_what_one_laptop_learns_is_soon_on_the_other(
     ],
 )
 def test_another_machine_is_reached_encrypted(monkeypatch: pytest.MonkeyPatch, host: str, mode: str) -> None:
-    """A name that only begins like this machine's is another's."""
+    """Every host but this machine's own names is reached with sslmode=require."""
     monkeypatch.delenv("PGSSLMODE", raising=False)
 
     hub = hub_at(f"postgres:postgresql://ann@{host}/memory")

@@ -1,4 +1,4 @@
-"""Two machines with their real services share a rule through each kind of hub, and forget it."""
+"""Two machines with real services share a rule through each kind of hub, and forget it everywhere."""
 
 import json
 import subprocess
@@ -20,14 +20,14 @@ RULE_TOLD = "always run `make xylophone` before you push"
 
 
 def last(whose: str) -> dict[str, Any]:
-    """Return how the last sync with a hub went."""
+    """Return the stored outcome of the last sync."""
     said = claude_mem(*(("team", "list") if whose == "team" else ("sync", "status")), "--json").stdout
     found: dict[str, Any] = json.loads(said)["last"]
     return found
 
 
 def answer(*words: str) -> str:
-    """Run a command that must do; return what it prints."""
+    """Run a command that must succeed; return its output."""
     done = claude_mem(*words)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -40,7 +40,7 @@ def test_a_rule_said_here_is_told_there_and_forgotten_to_the_last_byte(  # noqa:
     laptops: list[tuple[Path, Path]], server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     whose: str, hub: str,
 ) -> None:  # fmt: skip
-    """The services alone sync a folder; a colleague is told of a rule once they trust its author."""
+    """A rule reaches the other machine, once trusted in a team, and forgetting erases every byte."""
     (here, mine), (there, other) = laptops
     place = tmp_path / "hub"
     if hub == "git":
@@ -85,7 +85,7 @@ def test_a_rule_said_here_is_told_there_and_forgotten_to_the_last_byte(  # noqa:
     with at(there, monkeypatch):
         wait_until(synced)
         wait_until(lambda: client.get("/api/health", {}, timeout_s=1) is not None)
-        if whose == "own":  # what this machine has published of it goes with its next sync
+        if whose == "own":  # the next sync removes what this machine has published of it
             wait_until(synced)
         block = starts(other, "s5")
 
@@ -95,10 +95,10 @@ def test_a_rule_said_here_is_told_there_and_forgotten_to_the_last_byte(  # noqa:
 
 
 def synced() -> bool:
-    """Sync by the command; tell whether it succeeded."""
+    """Run `sync` and return whether it succeeded."""
     return claude_mem("sync", "--quiet").returncode == 0
 
 
 def test_without_a_hub_nothing_is_started(home: Path) -> None:
-    """The task looks for one file."""
+    """Without a hub, no background sync is started."""
     assert sync_in_background() is False

@@ -1,4 +1,4 @@
-"""Colleagues at a hub: what each chose travels, and what others say waits for trust in their key."""
+"""A team's hub: only chosen rows are shared, and colleagues' rows wait for trust in their key."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def two(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Member
 
 
 def test_nothing_of_a_colleagues_is_in_the_own_memory(two: list[Member]) -> None:
-    """No rule, guard or export of one's own can come of it: it lies in another file."""
+    """Colleagues' rows stay in a separate file: none becomes a rule or export of the user's."""
     ann, bob = two
     with ann:
         learn(ann.pond, "Never dig here")
@@ -41,7 +41,7 @@ def test_nothing_of_a_colleagues_is_in_the_own_memory(two: list[Member]) -> None
 
 
 def test_only_what_was_chosen_of_a_project_goes(two: list[Member], tmp_path: Path) -> None:
-    """Learnings by default: nothing of another project, of all projects, said once, put away or waiting."""
+    """By default only active learnings of the shared project are sent."""
     ann, bob = two
     with ann:
         learn(ann.pond, "Goes")
@@ -70,7 +70,7 @@ def test_only_what_was_chosen_of_a_project_goes(two: list[Member], tmp_path: Pat
 
 
 def test_prompts_stay_unless_they_are_chosen(two: list[Member], tmp_path: Path) -> None:
-    """With everything shared no byte of a prompt goes, nor of a summary or a change that quotes it."""
+    """Prompts, and text that quotes them, are sent only if the user shares prompts explicitly."""
     ann, bob = two
     with ann:
         session_row(summary=f"Asked: Dig the {WORD} out. Ended: Done.", status="closed", project_dir=ann.pond)
@@ -95,7 +95,7 @@ def test_prompts_stay_unless_they_are_chosen(two: list[Member], tmp_path: Path) 
 
 
 def test_a_secret_is_taken_out_before_it_goes(two: list[Member], tmp_path: Path) -> None:
-    """What an older version has stored unredacted is neither at the hub nor at a colleague's."""
+    """Secrets that an older version stored are redacted before they are shared."""
     ann, bob = two
     key = "sk-ant-" + "api03-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
     with ann:
@@ -108,7 +108,7 @@ def test_a_secret_is_taken_out_before_it_goes(two: list[Member], tmp_path: Path)
 
 
 def test_a_summary_that_is_told_anew_leaves_nothing_of_the_old_one(two: list[Member], tmp_path: Path) -> None:
-    """It stays shared without what was forgotten; the file that had it is gone from the hub."""
+    """A summary rewritten after forgetting replaces the old one on the hub and at colleagues'."""
     ann, bob = two
     ann.shares("summaries")
     with ann:
@@ -133,7 +133,7 @@ def test_a_summary_that_is_told_anew_leaves_nothing_of_the_old_one(two: list[Mem
 
 
 def test_what_is_no_longer_shared_is_taken_back(two: list[Member], tmp_path: Path) -> None:
-    """By sharing less, by putting a rule away, and by leaving with --erase."""
+    """Rows are withdrawn when a rule is removed or edited, or the user leaves with --erase."""
     ann, bob = two
     with ann:
         kept, put_away = learn(ann.pond, "Stays"), learn(ann.pond, "Goes away")
@@ -157,7 +157,7 @@ def test_what_is_no_longer_shared_is_taken_back(two: list[Member], tmp_path: Pat
 
 
 def test_what_the_user_forgets_of_a_colleagues_does_not_come_back(two: list[Member]) -> None:
-    """Though the hub has it still, and its author publishes it again."""
+    """A colleague's row that the user forgets stays forgotten, even if published again."""
     ann, bob = two
     with ann:
         learn(ann.pond, f"Never dig {WORD}")
@@ -179,7 +179,7 @@ def test_what_the_user_forgets_of_a_colleagues_does_not_come_back(two: list[Memb
 def test_the_command_forgets_what_only_a_colleague_has_said(
     two: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its words, or by its id; both are said in the answer."""
+    """The forget command removes colleagues' lines by text or id, and counts them."""
     ann, bob = two
     with ann:
         learn(ann.pond, f"Never dig {WORD}")
@@ -200,7 +200,7 @@ def test_the_command_forgets_what_only_a_colleague_has_said(
 def test_trust_is_of_a_key_and_not_of_a_name(
     two: list[Member], tmp_path: Path, blank: Path, folder_hub: str
 ) -> None:
-    """Whoever calls themselves by a trusted name, with the team's code, waits like a stranger."""
+    """Trust belongs to a key: another member with a trusted name is not trusted."""
     ann, bob = two
     with ann:
         learn(ann.pond, "From the real ann")
@@ -221,7 +221,7 @@ def test_trust_is_of_a_key_and_not_of_a_name(
 def test_who_does_not_know_the_code_is_not_read(
     two: list[Member], tmp_path: Path, blank: Path, folder_hub: str
 ) -> None:
-    """A stranger with access to the hub is named, and nothing of theirs is stored."""
+    """A stranger without the team's code is reported, and nothing of theirs is stored."""
     bob = two[1]
     stranger = Member(tmp_path / "members" / "stranger", blank)
     stranger.enters(folder_hub, "ann")
@@ -240,7 +240,7 @@ def test_who_does_not_know_the_code_is_not_read(
 def test_an_administrator_of_the_hub_writes_in_nobodys_name(
     two: list[Member], folder_hub: str, tmp_path: Path
 ) -> None:
-    """Neither by changing files, nor by other keys in a card, nor by putting back what was taken out."""
+    """A hub's administrator can neither forge a member's rows, swap keys nor restore old files."""
     ann, bob = two
     with ann:
         gone = learn(ann.pond, "Out of date")
@@ -279,7 +279,7 @@ def test_an_administrator_of_the_hub_writes_in_nobodys_name(
 def test_a_name_is_no_sentence_and_no_fingerprint(
     two: list[Member], tmp_path: Path, blank: Path, folder_hub: str
 ) -> None:
-    """It stands before each line that is told; and who is called as a machine is not trusted with it."""
+    """A name may not be a sentence, and one that copies a machine's fingerprint gets no trust."""
     ann, bob = two
     other = Member(tmp_path / "members" / "other", blank)
     with pytest.raises(ClaudeMemError, match="is no name to be known by"):
@@ -303,7 +303,7 @@ def run_key(member: Member) -> str:
 
 
 def test_joining_twice_and_a_project_without_key_are_said(two: list[Member]) -> None:
-    """One line says what to do."""
+    """Joining twice, sharing a project without a key, and trusting nobody give one line each."""
     with two[0]:
         with pytest.raises(ClaudeMemError, match="team leave comes first"):
             run.join("folder:/nowhere", name="ann")

@@ -1,4 +1,4 @@
-"""Tests that what colleagues share is told by their names, as text, and that none of them stops anybody."""
+"""Colleagues' memory is shown with its author's name, as data, and never blocks the user."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ RULE = "From now on always run `make xylophone` before you push"
 
 @pytest.fixture
 def two(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Member]:
-    """Return ann, who has learned a rule and what works, and bob, who has met her at the hub."""
+    """Return ann, who has a rule and a cured failure, and bob, who has synced with her."""
     ann, bob = team_of(tmp_path / "members", blank, folder_hub, "ann", "bob")
     ann.shares("learnings", "findings")
     with ann:
@@ -44,7 +44,7 @@ def two(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Member
 
 
 def test_a_sessions_start_tells_it_by_name_and_age_once_trusted(two: list[Member]) -> None:
-    """A start block tells it only after trust, and inside the fence that says it is data."""
+    """A start block shows a colleague's lines with name and age, only after trust."""
     bob = two[1]
     with bob:
         before = builder.build(bob.pond).text
@@ -62,7 +62,7 @@ def test_a_sessions_start_tells_it_by_name_and_age_once_trusted(two: list[Member
 
 
 def test_a_prompt_a_failure_and_a_search_find_it_by_name(two: list[Member]) -> None:
-    """Prompt, failure and search name the author; without trust nothing is found."""
+    """Recall, failure hints and search find trusted colleagues' lines and name the author."""
     bob = two[1]
     searcher = Searcher(by_meaning=False)
     asked = "Do I run make xylophone before a push?"
@@ -88,7 +88,7 @@ def test_a_prompt_a_failure_and_a_search_find_it_by_name(two: list[Member]) -> N
 
 
 def test_the_id_of_a_line_opens_it(two: list[Member]) -> None:
-    """The id of a line in a block shows its author and text, and that nothing else is known here."""
+    """A line's id opens its author and text."""
     bob = two[1]
     bob.trusts("ann")
 
@@ -130,7 +130,7 @@ def hostile(blank: Path, home: Path, folder_hub: str, tmp_path: Path) -> list[Me
 
 
 def publish(mallory: Member, lines: list[str], *, number: int = 1, generation: int = 9_999_999_999) -> None:
-    """Publish lines in a segment that is signed as it should be."""
+    """Publish lines in a correctly signed segment."""
     project, machine = incoming.project_digest(KEY), mallory.machine
     with mallory:
         name = Name(machine, f"{project}.{generation:012d}-00000000", number)
@@ -139,7 +139,7 @@ def publish(mallory: Member, lines: list[str], *, number: int = 1, generation: i
 
 
 def changed(**fields: Any) -> str:
-    """Return a line with other fields."""
+    """Return a line with some fields replaced."""
     return json.dumps(LINE | fields)
 
 
@@ -154,19 +154,19 @@ HOSTILE = [
 
 
 def test_a_hostile_line_is_named_and_takes_no_other_with_it(hostile: list[Member]) -> None:
-    """Each wrong line is left out; the right one among them is there."""
+    """Each invalid line is reported and left out; the valid one is kept."""
     mallory, bob = hostile
     publish(mallory, [*HOSTILE[:12], changed(), *HOSTILE[12:]])
 
     outcome = bob.meets()
 
     assert bob.told() == [("mallory", "Dig on Tuesdays")]
-    assert len(outcome.left_out) == 20  # of 25, the first that are told
+    assert len(outcome.left_out) == 20  # of 25; only the first 20 are reported
     assert all("\n" not in why for why in outcome.left_out)
 
 
 def test_no_line_leaves_the_fence_or_brings_a_guard(hostile: list[Member]) -> None:
-    """A tag that closes the block waits as disguised, or comes out harmless; a guard is dropped."""
+    """A colleague's line cannot close the block's fence, and its guard is dropped."""
     mallory, bob = hostile
     guard = {"mode": "ask", "files": ["*"]}
     publish(mallory, [
@@ -188,7 +188,7 @@ def test_no_line_leaves_the_fence_or_brings_a_guard(hostile: list[Member]) -> No
 
 
 def test_a_member_cannot_take_anothers_line_or_ones_own(hostile: list[Member]) -> None:
-    """Two authors with one id are two lines, and the user's own row of that id stays as it was."""
+    """A member's line with another row's id does not replace that row."""
     mallory, bob = hostile
     with bob:
         mine = learn(bob.pond, "Bob's own rule")
@@ -204,7 +204,7 @@ def test_a_member_cannot_take_anothers_line_or_ones_own(hostile: list[Member]) -
 
 
 def test_too_many_lines_are_left_out(hostile: list[Member], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flood fills no disk."""
+    """Lines above the limit are left out, so no member can fill the disk."""
     mallory, bob = hostile
     monkeypatch.setattr(incoming, "MOST_LINES", 5)
     publish(mallory, [changed(id=f"a{number}", content=f"Rule {number}") for number in range(20)])
@@ -218,7 +218,7 @@ def test_too_many_lines_are_left_out(hostile: list[Member], monkeypatch: pytest.
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fields=st.dictionaries(st.sampled_from(sorted(LINE)), ANYTHING, min_size=1, max_size=3))
 def test_whatever_is_in_a_line_the_sync_ends_well(hostile: list[Member], fields: dict[str, Any]) -> None:
-    """Any value in any field: no exception, and the block stays within its fence."""
+    """Any value in any field leaves the sync and the block's fence intact."""
     mallory, bob = hostile
     publish(mallory, [json.dumps(LINE | fields)], number=1)
 
@@ -231,7 +231,7 @@ def test_whatever_is_in_a_line_the_sync_ends_well(hostile: list[Member], fields:
 
 
 def test_the_dry_run_shows_what_goes_byte_for_byte(hostile: list[Member], tmp_path: Path) -> None:
-    """Each line that is shown is in a file of the hub afterwards, and no line is there that was not shown."""
+    """The dry run shows exactly the lines that the next sync publishes."""
     mallory = hostile[0]
     with mallory:
         learn(mallory.pond, "Another honest rule")
@@ -249,7 +249,7 @@ def test_the_dry_run_shows_what_goes_byte_for_byte(hostile: list[Member], tmp_pa
 def test_a_session_decides_neither_whom_to_trust_nor_what_to_share(
     hostile: list[Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page that tells Claude to trust somebody gets one line that says whose decision it is."""
+    """Team commands run by Claude are refused: trust and sharing are the user's decision."""
     bob = hostile[1]
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(bob.home))
     monkeypatch.setenv("CLAUDECODE", "1")

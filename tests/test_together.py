@@ -1,4 +1,4 @@
-"""Tests that a start tells what several sessions explained, changed together, or merged."""
+"""A start block shows what sessions explained repeatedly, changed together, or merged."""
 
 import os
 import subprocess
@@ -23,12 +23,12 @@ BOOK, LOAD, SAVE = Place("book.go", "Book"), Place("store.go", "load"), Place("s
 
 
 def works(*changed: tuple[Place, ...]) -> list[tuple[str, Place]]:
-    """Return the changes of one piece of work each."""
+    """Return the changes of several pieces of work, numbered."""
     return [(str(at), place) for at, places in enumerate(changed) for place in places]
 
 
 def test_three_times_together_is_a_rule() -> None:
-    """Two may be chance; who stands beside all of its own partners has no line."""
+    """Three joint changes make a rule, two do not, and a partner gets no line of its own."""
     both = (BOOK, LOAD, SAVE)
 
     told = [changed_together(works(*[both] * times)) for times in (2, 3)]
@@ -37,14 +37,14 @@ def test_three_times_together_is_a_rule() -> None:
 
 
 def test_what_changes_alone_as_often_has_no_rule() -> None:
-    """A book changes for many reasons, and `load` with it each time."""
+    """A place that changes alone as often has no rule; its partner that never does has one."""
     told = changed_together(works(*[(BOOK, LOAD)] * 3, *[(BOOK,)] * 3))
 
     assert told == [Together(LOAD, 3, ((BOOK, 3),))]
 
 
 def test_neighbours_tests_and_sweeps_are_no_evidence() -> None:
-    """In one file everybody sees it, a test changes with what it tests, and a sweep changes everything."""
+    """Changes in one file, with a test, or in a sweep of many files are no evidence."""
     test = Place("store_test.go", "TestLoad")
     sweep = (BOOK, LOAD, *(Place(f"{at}.go", "f") for at in range(60)))
 
@@ -54,14 +54,14 @@ def test_neighbours_tests_and_sweeps_are_no_evidence() -> None:
 
 
 def test_only_the_places_of_a_file() -> None:
-    """The file that a session has opened asks for its own."""
+    """For a file, only rules about its own places are returned."""
     told = changed_together(works(*[(BOOK, LOAD, SAVE)] * 3), path="store.go")
 
     assert [each.place for each in told] == [LOAD]
 
 
 def remember(branches: str, *, last: str = "modified") -> None:
-    """Let a session on each branch change a type and the functions that copy it; the last one may differ."""
+    """Store a session per branch that changes a type and its functions, the last in another way."""
     for number, branch in enumerate(branches):
         session, at = f"s{number}", f"2026-05-0{number + 1}T10:00:00Z"
         session_row(session, branch=branch, last_event_at=at, observation_count=3)
@@ -81,12 +81,12 @@ TOLD = "Book (lib/book.go): 3 of 3 times with load and save (lib/store.go)"
     ("branches", "last", "is_told"),
     [
         ("abc", "modified", True),
-        ("aaaa", "modified", False),  # on one branch it is one piece of work, on `main` each session is one
-        ("abcd", "deleted", False),  # what is gone goes with nothing
+        ("aaaa", "modified", False),  # one branch is one piece of work; on `main` each session is one
+        ("abcd", "deleted", False),  # deleted places have no rule
     ],
 )
 def test_a_start_tells_what_goes_together(memory: Path, branches: str, last: str, *, is_told: bool) -> None:
-    """With how often of how often."""
+    """A start block shows rules on joint changes with their counts."""
     remember(branches, last=last)
 
     told = builder.build("/p", session_id="new").text
@@ -95,7 +95,7 @@ def test_a_start_tells_what_goes_together(memory: Path, branches: str, last: str
 
 
 def test_a_file_is_told_of_with_what_changes_with_it(memory: Path) -> None:
-    """At the moment at which it is opened or edited."""
+    """A file's block shows what changes with it."""
     remember("abc")
 
     section = touch.about("/p", "lib/store.go", said=Said(), without="new", now=0.0)
@@ -108,14 +108,14 @@ COPIED = "A new field of `BookState` is lost unless `ShelfState` has it too."
 
 
 def states(*told: tuple[str, str]) -> list[tuple[str, State]]:
-    """Return sessions of a branch each, in which that was said; each has edited `shelf.py`."""
+    """Return states of sessions that edited `shelf.py`, from pairs of branch and statement."""
     when = "2026-05-01T00:00:00Z"
     said = [(branch, thread.Said(str(at), when, says)) for at, (branch, says) in enumerate(told)]
     return [(branch, State(statements=[each], files={"lib/shelf.py": 1})) for branch, each in said]
 
 
 def test_what_three_sessions_joined_is_an_explanation() -> None:
-    """Two of them are chance; and on one branch it is one piece of work that repeats itself."""
+    """An explanation needs three sessions on more than one branch."""
     again = "`ShelfState` needs the field of `BookState` as well."
     two = states(("a", COPIED), ("b", again))
     three = [*two, *states(("b", again))]
@@ -127,7 +127,7 @@ def test_what_three_sessions_joined_is_an_explanation() -> None:
 
 
 def test_names_that_stand_elsewhere_too_explain_nothing() -> None:
-    """What everybody speaks of is joined with everything, and a file with what is in it."""
+    """Names that appear everywhere, or a file with its own content, explain nothing."""
     elsewhere = [
         ("c", "`BookState` is frozen now."),
         ("d", "`BookState` has slots."),
@@ -140,8 +140,8 @@ def test_names_that_stand_elsewhere_too_explain_nothing() -> None:
 
 
 def test_an_explanation_is_told_at_a_start(memory: Path) -> None:
-    """As said, with its sessions."""
-    for number, branch in enumerate("abcd"):  # the last one stands above, as where the work stands
+    """A start block shows an explanation verbatim with its number of sessions."""
+    for number, branch in enumerate("abcd"):  # the last session is shown above, as the latest work
         session_row(f"s{number}", branch=branch, last_event_at=f"2026-05-0{number + 1}T10:00:00Z")
         said = COPIED if branch != "d" else "The lid is closed. It was open before. Nobody knows why."
         observe(f"{number}" * 32, "Stop", said, session_id=f"s{number}")
@@ -169,7 +169,7 @@ TITLE, SECRET = "Read lists, too", "ghp_" + "a1B2" * 9
     ],
 )
 def test_a_commit_tells_what_came_in(subject: str, names: set[str], title: str) -> None:
-    """Not what a branch took over from another, nor a ticket that is only named."""
+    """A merge commit names its branch or pull request; merges from main and mentions don't count."""
     found = merges([(1.0, subject, f"{TITLE}\n\nSee team/project!12")])
 
     assert set(found) == names
@@ -184,7 +184,7 @@ def project(memory: Path, tmp_path: Path) -> str:
 
 
 def worked_on(project: str, branch: str) -> float:
-    """Let a session take place that speaks of a pull request; return when it ended."""
+    """Record a session that mentions a pull request; return its end as Unix seconds."""
     session_row("s1", project_dir=project, branch=branch)
     said = "Lists are read too. See https://host.example/team/project/pull/12 for it."
     observe("1" * 32, "Edit", "Edit a.py", session_id="s1", project_dir=project, files_touched=["a.py"])
@@ -194,7 +194,7 @@ def worked_on(project: str, branch: str) -> float:
 
 
 def committed(project: str, subject: str, at: float) -> None:
-    """Commit at a time, and have the commits looked at."""
+    """Commit at a given time, and have the commits read."""
     merge = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-qm", subject]
     dated = {**os.environ, "GIT_COMMITTER_DATE": f"@{int(at)} +0000"}
     subprocess.run(["git", "-C", project, *merge], check=True, env=dated)
@@ -215,7 +215,7 @@ def committed(project: str, subject: str, at: float) -> None:
 def test_a_branch_that_came_in_is_told_as_merged(
     project: str, subject: str, told: str, *, later: bool
 ) -> None:
-    """By its name or its pull request, with the title of this; sessions after the merge are not."""
+    """A branch merged after its last session is shown as merged, with a safe title."""
     ended = worked_on(project, "me/parser")
 
     committed(project, subject, ended + (60 if later else -60))
@@ -225,7 +225,7 @@ def test_a_branch_that_came_in_is_told_as_merged(
 
 
 def test_a_session_on_main_is_not_merged(project: str) -> None:
-    """A pull request that was spoken of there is another branch's."""
+    """A session on main is not shown as merged when it mentions a pull request."""
     ended = worked_on(project, "main")
 
     committed(project, "Lists (#12)", ended + 60)
@@ -234,5 +234,5 @@ def test_a_session_on_main_is_not_merged(project: str) -> None:
 
 
 def test_a_folder_without_git_has_no_commits(tmp_path: Path) -> None:
-    """Nothing is asked, and nothing is said."""
+    """A folder without git has no commits."""
     assert repository.commits(str(tmp_path)) == []

@@ -1,4 +1,4 @@
-"""A transcript's lines become the events that the hooks were sent, whatever client wrote them."""
+"""Transcripts of any client version become the events that its hooks would have sent."""
 
 import json
 import os
@@ -21,7 +21,7 @@ TOLD = (
 
 
 def told(root: Path, *, now: float = NOW) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Return the events of all sessions below a folder, in the order of time, and what was left out."""
+    """Return the events of all sessions in a folder by time, and the counts of what was left out."""
     left_out: Counter[str] = Counter()
     found = [seen for each in sessions.find(str(root), left_out) if (seen := sessions.looked_at(each))]
     found.sort(key=lambda session: session.began_at)
@@ -31,12 +31,12 @@ def told(root: Path, *, now: float = NOW) -> tuple[list[dict[str, Any]], Counter
 
 
 def names(events: list[dict[str, Any]]) -> list[str]:
-    """Return the names of events, without the start and the end of the session."""
+    """Return event names without the session's start and end."""
     return [event["hook_event_name"] for event in events][1:-1]
 
 
 def comparable(event: dict[str, Any]) -> str:
-    """Return what is told of an event; a sub-agent's Bash says less in its transcript than to the hook."""
+    """Return an event's comparable part; a sub-agent's Bash has only stdout in its transcript."""
     response = event.get("tool_response")
     if event.get("agent_id") and event.get("tool_name") == "Bash" and isinstance(response, dict):
         response = response["stdout"]
@@ -46,9 +46,9 @@ def comparable(event: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("version", ["2.1.50", "2.1.197", "2.1.329"])
 def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path) -> None:
-    """Every event that the hooks stored of the recorded sessions is told by their transcripts, no other.
+    """Recorded transcripts give exactly the events that the hooks stored.
 
-    When they were recorded, nothing was registered for PostCompact.
+    PostCompact is left out, because no hook was registered for it in the recordings.
     """
     recorded(version, tmp_path)
     hooks = hook_events("all" if version == "2.1.329" else version)
@@ -78,7 +78,7 @@ def test_transcripts_tell_what_the_hooks_were_sent(version: str, tmp_path: Path)
     ],
 )
 def test_what_the_user_has_not_said_is_no_prompt(text: Any, fields: dict[str, Any], tmp_path: Path) -> None:
-    """What the client writes in the user's name is no prompt, nor a command that the model never hears of."""
+    """Text that the client writes as the user is no prompt, nor is a command the model never gets."""
     told_lines = Lines().user("Fix it").said("I look.").user(text, **fields)
     told_lines.user("<local-command-stdout>set</local-command-stdout>").write(tmp_path)
 
@@ -103,7 +103,7 @@ def test_what_the_user_has_not_said_is_no_prompt(text: Any, fields: dict[str, An
     ],
 )
 def test_prompts_are_what_the_hook_gets(text: Any, prompt: str | None, tmp_path: Path) -> None:
-    """Blocks are joined, a command that the model answers is as the user typed it."""
+    """A prompt's text blocks are joined, and a command appears as the user typed it."""
     Lines().user(text).said("Done.").write(tmp_path)
 
     events, _ = told(tmp_path)
@@ -112,7 +112,7 @@ def test_prompts_are_what_the_hook_gets(text: Any, prompt: str | None, tmp_path:
 
 
 def test_a_prompt_that_was_queued_is_one(tmp_path: Path) -> None:
-    """What the user typed while the assistant worked is a prompt."""
+    """A prompt queued while the assistant works counts as one."""
     queued = {"type": "queued_command", "prompt": "And the tests", "commandMode": "prompt"}
     Lines().user("Go").add("attachment", attachment=queued).write(tmp_path)
 
@@ -122,7 +122,7 @@ def test_a_prompt_that_was_queued_is_one(tmp_path: Path) -> None:
 
 
 def test_a_prompt_beside_a_result_is_one(tmp_path: Path) -> None:
-    """So the client writes what was typed while a tool ran; its own reminders there are none."""
+    """A prompt typed while a tool runs counts; the client's reminder beside it does not."""
     beside = [
         {"type": "tool_result", "tool_use_id": "toolu_1", "content": "[]"},
         {"type": "text", "text": "<system-reminder>The date has changed.</system-reminder>"},
@@ -138,7 +138,7 @@ def test_a_prompt_beside_a_result_is_one(tmp_path: Path) -> None:
 
 
 def test_a_turn_ends_with_the_last_words(tmp_path: Path) -> None:
-    """Words before a tool call, of the client and of a failed request are no end of a turn."""
+    """A turn ends with its last text, not with text before a tool call or an API error."""
     told_lines = Lines().user("Go").said("First I look.").call("Read", {"file_path": "/p/a"}).result("1\ta")
     told_lines.said("It is").said("done.", same=True).user("More").said("API Error", isApiErrorMessage=True)
     told_lines.user("Again").said("Well.").add("system", subtype="turn_duration").write(tmp_path)
@@ -150,7 +150,7 @@ def test_a_turn_ends_with_the_last_words(tmp_path: Path) -> None:
 
 
 def test_what_the_client_said_at_a_compaction_is_told(tmp_path: Path) -> None:
-    """The summary of a compacted session comes as its hook sends it; a sub-agent's does not."""
+    """A compaction's summary becomes an event; a sub-agent's does not."""
     summary = "This session is being continued.\nSummary:\n1. Current Work: the parser."
     written = Lines().user("Go").said("Well.").add("system", subtype="turn_duration")
     written = written.add("system", subtype="compact_boundary")
@@ -164,7 +164,7 @@ def test_what_the_client_said_at_a_compaction_is_told(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_the_api_ended_is_told(tmp_path: Path) -> None:
-    """As its hook tells it; where a later try brought an answer, nothing failed."""
+    """A turn ended by an API error is a failure, unless a retry answered."""
     error = {"isApiErrorMessage": True, "error": "overloaded"}
     Lines().user("Go").said("API Error: 529", **error).user("Again").said("API Error: 529", **error).said(
         "Well."
@@ -187,7 +187,7 @@ def test_a_turn_that_the_api_ended_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_a_call_that_was_refused_is_no_event(error: str, tmp_path: Path) -> None:
-    """What no hook hears of is none; what failed is, with its error."""
+    """A refused call is no event; a failed one is, with its error."""
     refused = Lines().user("Go").call("Bash", {"command": "x"}).result(error, is_error=True)
     refused.call("Bash", {"command": "y"}).result("Exit code 2\nboom", is_error=True).write(tmp_path)
 
@@ -222,7 +222,7 @@ def test_a_call_that_was_refused_is_no_event(error: str, tmp_path: Path) -> None
 def test_an_answer_without_its_object_is_told_from_what_was_shown(
     tool: str, given: dict[str, Any], shown: Any, response: Any, tmp_path: Path
 ) -> None:
-    """Sub-agents' transcripts have only what the model was shown: the distiller gets what it can use."""
+    """A sub-agent's tool results are rebuilt from the text that the model saw."""
     agent = Lines(agent_id="a17").user("Look").call(tool, given).result(shown).said("Seen.")
     Lines().user("Go").write(tmp_path)
     agent.write(tmp_path, name=f"{SESSION}/subagents/agent-a17.jsonl")
@@ -235,7 +235,7 @@ def test_an_answer_without_its_object_is_told_from_what_was_shown(
 
 
 def test_old_clients_kept_their_sub_agents_beside_the_session(tmp_path: Path) -> None:
-    """A sub-agent's file in the project's folder belongs to the session that it names; its own do not."""
+    """An old client's sub-agent file joins the session it names; orphans are counted."""
     Lines().user("Go").write(tmp_path)
     beside = Lines(agent_id="b2c4").call("Bash", {"command": "ls"}).result("x")
     beside.write(tmp_path, name="agent-b2c4.jsonl")
@@ -249,7 +249,7 @@ def test_old_clients_kept_their_sub_agents_beside_the_session(tmp_path: Path) ->
 
 
 def test_what_is_broken_is_counted_and_the_rest_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Broken, endless, unknown and nonsensical lines cost nothing else, a half last line neither."""
+    """Broken, overlong and unknown lines are counted, and all others still read."""
     monkeypatch.setattr(lines, "LONGEST_LINE_BYTES", 5_000)
     good = Lines().user("Go").call("Bash", {"command": "ls"}).result("a").text()
     odd = [
@@ -273,7 +273,7 @@ def test_what_is_broken_is_counted_and_the_rest_told(tmp_path: Path, monkeypatch
 
 
 def test_nothing_is_followed_that_leads_elsewhere(tmp_path: Path) -> None:
-    """Links and pipes are left out, an empty file and one without a word are no session."""
+    """Symlinks and pipes are skipped, and empty files are no sessions."""
     root, folder = tmp_path / "projects", tmp_path / "projects" / FOLDER
     Lines().user("secret").write(tmp_path / "elsewhere")
     Lines().user("Go").write(root)
@@ -290,7 +290,7 @@ def test_nothing_is_followed_that_leads_elsewhere(tmp_path: Path) -> None:
 
 
 def test_of_a_session_that_goes_on_only_the_past_is_told(tmp_path: Path) -> None:
-    """What is newer than two minutes waits; what the assistant said before it may not have been the end."""
+    """Events of the last two minutes wait, since a running session may continue its turn."""
     lines_so_far = Lines().user("Go").said("I look.").call("Bash", {"command": "ls"}, after_s=600)
     path = lines_so_far.result("a").write(tmp_path)
     now = inbox.unix_time(lines_so_far.at) + 30
@@ -308,7 +308,7 @@ def test_of_a_session_that_goes_on_only_the_past_is_told(tmp_path: Path) -> None
 
 
 def test_a_file_that_edits_let_grow_without_end_is_not_followed(tmp_path: Path) -> None:
-    """Sixty edits, each of which doubles the file, take no room: from a size on it is unknown."""
+    """Edits that double a file are replayed only up to a size limit."""
     lines = Lines().user("Grow it").call("Write", {"file_path": "/a.py", "content": "a"})
     lines.result("File created")
     for _ in range(60):

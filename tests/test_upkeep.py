@@ -1,4 +1,4 @@
-"""The memory kept small: what goes by age, count and size, and what stays; the full text put in order."""
+"""Retention and repair: what is pruned by age, count and size, and how indexes are rebuilt."""
 
 import datetime as dt
 import json
@@ -28,7 +28,7 @@ NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
 
 def event(days_ago: float, *, is_done: bool = True, text: str = "") -> str:
-    """Append an event of so many days before NOW, and return its id."""
+    """Append an event that many days before NOW, and return its id."""
     event_id = inbox.append(json.dumps(tool_event(tool_response=text)), "/p")
     if is_done:
         inbox.finish(event_id)
@@ -44,19 +44,19 @@ def events() -> set[str]:
 
 
 def aged(path: Path, days_ago: float) -> None:
-    """Write a file that was last written to so many days before NOW."""
+    """Write a file with a modification time that many days before NOW."""
     path.write_text("{}\n")
     at = (NOW - dt.timedelta(days=days_ago)).timestamp()
     os.utime(path, (at, at))
 
 
 def prune(**chosen: int) -> retention.Pruned:
-    """Prune with some settings as of NOW."""
+    """Prune with the given retention settings, as of NOW."""
     return retention.prune(retention.limits(Retention(**chosen), now=NOW))
 
 
 def test_events_go_by_age_and_unfinished_ones_never(memory: Path) -> None:
-    """What is worked off goes after its days; 0 days keep all; what waits or failed stays however old."""
+    """Finished events go by age, unless 0 keeps them; pending and failed ones stay."""
     old, new, raw = event(31), event(29), event(400, is_done=False)
 
     never = [prune(events_days=days).events for days in (0, 500_000)]  # 500,000 days ago is the year 657
@@ -70,7 +70,7 @@ def test_events_go_by_age_and_unfinished_ones_never(memory: Path) -> None:
 
 
 def test_the_newest_raw_events_are_kept_whatever_their_age(memory: Path) -> None:
-    """So many of those that are worked off, in the order in which they came."""
+    """The newest `keep_raw` finished events stay at any age."""
     ids = [event(90 - number) for number in range(6)]
     raw = event(95, is_done=False)
 
@@ -83,7 +83,7 @@ def test_the_newest_raw_events_are_kept_whatever_their_age(memory: Path) -> None
 
 
 def test_large_free_room_is_given_back(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the hourly task has emptied becomes small on the disk, too."""
+    """The hourly task shrinks the file on disk after pruning."""
     monkeypatch.setattr(files, "_HOLLOW_BYTES", 1 << 20)
     for _ in range(20):
         event(1, text="x" * 300_000)
@@ -97,7 +97,7 @@ def test_large_free_room_is_given_back(memory: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_full_queue_loses_its_oldest_events(memory: Path) -> None:
-    """Above its size the oldest go, however new, failed ones, too, but not those that are kept by number."""
+    """A queue over its size loses its oldest finished and failed events, except `keep_raw` ones."""
     ids = [event(1, text="x" * 300_000) for _ in range(10)]
     inbox.finish(ids[0], status="error")
     raw = event(1, is_done=False, text="x" * 300_000)
@@ -112,7 +112,7 @@ def test_a_full_queue_loses_its_oldest_events(memory: Path) -> None:
 
 
 def test_the_event_log_keeps_what_was_paid_and_learned(memory: Path) -> None:
-    """Of old entries only the ledger of costs and the story of the learnings stay."""
+    """Old log entries go, except costs and the history of learnings."""
     for name in ("compress.done", "learning.inserted", "context.shown"):
         queries.log_event(name, {})
     ledger.record(Call("observations", "m", 0.5, 1, 1), now=0)
@@ -125,7 +125,7 @@ def test_the_event_log_keeps_what_was_paid_and_learned(memory: Path) -> None:
 
 
 def test_files_go_by_age(memory: Path) -> None:
-    """Closed log files and broken files of the spool go; open logs and events that wait stay."""
+    """Old rotated logs and broken spool files go; open logs and waiting events stay."""
     for name in ("web.jsonl", "consumer.out", "supervisord.log", "web.jsonl.2026-01-01", "consumer.out.1"):
         aged(memory / "logs" / name, 60)
     aged(memory / "logs" / "hooks.jsonl.2026-11-20", 1)
@@ -142,7 +142,7 @@ def test_files_go_by_age(memory: Path) -> None:
 
 
 def test_what_a_hook_is_writing_stays(memory: Path) -> None:
-    """Half an event is the hook's that may still end it, whatever the age that is asked for."""
+    """A spool file that a hook may still be writing is never pruned."""
     for name in ("a.bad", "b.tmp"):
         (memory / "spool" / name).write_text("{")
 
@@ -154,7 +154,7 @@ def test_what_a_hook_is_writing_stays(memory: Path) -> None:
 
 
 def test_the_periodic_task_prunes_as_the_settings_say(memory: Path) -> None:
-    """`[retention]` of config.toml is what the consumer goes by."""
+    """The periodic task applies `[retention]` of config.toml."""
     (memory / "config.toml").write_text("[retention]\nevents_days = 5\nlogs_days = 0\nkeep_raw = 1\n")
     event(7)
     kept = event(6)
@@ -168,7 +168,7 @@ def test_the_periodic_task_prunes_as_the_settings_say(memory: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["events_days = -1", "keep_raw = true", "max_queue_mb = 1.5", "days = 3"])
 def test_a_wrong_retention_is_said_and_has_its_default(home: Path, wrong: str) -> None:
-    """Nothing is deleted by a setting that nobody can mean."""
+    """An invalid retention setting is reported and replaced by its default."""
     (home / "config.toml").write_text(f"[retention]\n{wrong}\n")
 
     assert settings.load().retention == Retention()
@@ -176,7 +176,7 @@ def test_a_wrong_retention_is_said_and_has_its_default(home: Path, wrong: str) -
 
 
 def test_prune_says_what_goes_and_gives_the_room_back(memory: Path) -> None:
-    """A dry run only says it; the run itself makes the file smaller and says by how much."""
+    """A dry run only lists what would go; prune shrinks the file and reports the sizes."""
     for _ in range(10):
         event(60, text="x" * 100_000)
     event(60, is_done=False)
@@ -199,7 +199,7 @@ def test_prune_says_what_goes_and_gives_the_room_back(memory: Path) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_busy_database_costs_only_its_vacuum(memory: Path) -> None:
-    """The rest is done, and one line says what was not, be it read or written meanwhile."""
+    """A busy database skips only its vacuum, reported in one line."""
     queries.log_event("compress.done", {})
     aged(memory / "logs" / "web.jsonl.2026-01-01", 300)
     models.close_databases()
@@ -220,7 +220,7 @@ def test_a_busy_database_costs_only_its_vacuum(memory: Path) -> None:
 
 
 def test_prune_refuses_what_it_cannot_mean(home: Path) -> None:
-    """A wrong age is one clear message."""
+    """An invalid age gives one clear message."""
     wrong = command("prune", "--older-than", "soon")
 
     assert wrong.returncode == 2
@@ -229,12 +229,12 @@ def test_prune_refuses_what_it_cannot_mean(home: Path) -> None:
 
 @pytest.mark.parametrize("given", ["2026-11-01T14:30:00.123457", "0026-11-01T00:00:00.000000"])
 def test_a_time_is_as_wide_as_all_times(given: str) -> None:
-    """Text order is time order in every year, and no microsecond is lost."""
+    """Stored times sort as text in every year and keep their microseconds."""
     assert moment(f"{given}+00:00") == f"{given}Z"
 
 
 def test_reindex_mends_full_text_and_indexes(memory: Path) -> None:
-    """What is not found any more is found again, and it says what it was, or that nothing was wrong."""
+    """Reindex repairs full text and indexes, and reports what was wrong or that nothing was."""
     session_row(summary="Dug ponds.")
     queries.save_observation(observation_row("pond", title="Dig a pond"))
     models.close_databases()
@@ -255,7 +255,7 @@ def test_reindex_mends_full_text_and_indexes(memory: Path) -> None:
 
 
 def lose_index(path: Path, name: str, statement: str) -> None:
-    """Change rows behind an index's back."""
+    """Change rows while hiding an index, so that the index misses the change."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         query = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master WHERE name = ?"
@@ -269,7 +269,7 @@ def lose_index(path: Path, name: str, statement: str) -> None:
 
 @pytest.mark.meaning
 def test_reindex_has_wrong_vectors_made_anew(memory: Path) -> None:
-    """Lost ones, those of another text, and those of no row; the others stay."""
+    """Reindex finds missing, outdated and stray vectors and leaves the others."""
     session_row()
     for number in range(4):
         queries.save_observation(observation_row(f"o{number}", title=f"Dig pond {number}"))
@@ -295,7 +295,7 @@ def test_reindex_has_wrong_vectors_made_anew(memory: Path) -> None:
 
 @pytest.mark.meaning
 def test_reindex_throws_unreadable_vectors_away(memory: Path) -> None:
-    """They are derived: who cannot read them makes them anew."""
+    """Reindex deletes unreadable vectors, which can be made again."""
     session_row()
     queries.save_observation(observation_row("pond", title="Dig a pond"))
     assert command("reembed").returncode == 0
@@ -311,7 +311,7 @@ def test_reindex_throws_unreadable_vectors_away(memory: Path) -> None:
 
 
 def test_reindex_says_what_no_index_can_mend(memory: Path) -> None:
-    """A damaged page of a table: one line, exit 1, and the file is left as it is."""
+    """A damaged table page gives one line and exit 1."""
     session_row()
     for number in range(300):
         queries.save_observation(observation_row(f"o{number}", title=f"Dig {number}", detail="x" * 900))

@@ -1,4 +1,4 @@
-"""Test the notes of what a session was shown and used, and what may come again."""
+"""What a session was shown and used, and when something may be shown again."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from claude_mem_lite.storage import models
 
 
 def use_of(**did: Any) -> dict[str, str]:
-    """Return what session `me`, shown the edit, used of it after one more observation."""
+    """Show session `me` two rows, store another observation, and return what it used."""
     remember()
     session_row("me")
     context_rows.note_shown("me", {"via": "startup", "ids": [EDIT, COMMIT]}, at=NOW)
@@ -41,13 +41,13 @@ def use_of(**did: Any) -> dict[str, str]:
     ],
 )
 def test_use_is_measured(memory: Path, did: dict[str, Any], used: dict[str, str]) -> None:
-    """Named by its id or its function, touched by an edit of its file; a look at the file is no use."""
+    """A row is used if its id or function is named or its file edited; reading the file is no use."""
     assert use_of(**did) == used
     assert context_rows.used_in("me") == used
 
 
 def test_what_came_with_a_file_is_not_used_by_touching_it(memory: Path) -> None:
-    """That would be all of it; and a session that changed nothing and used nothing counts for nothing."""
+    """Editing a file does not count as use of what was shown with it."""
     remember()
     session_row("me")
     context_rows.note_shown("me", {"via": "touch", "ids": [EDIT]}, at=NOW)
@@ -59,7 +59,7 @@ def test_what_came_with_a_file_is_not_used_by_touching_it(memory: Path) -> None:
 
 
 def test_a_line_that_was_opened_is_used(memory: Path) -> None:
-    """The skill's command names the id."""
+    """A row whose id a command opens counts as opened."""
     event = {
         "session_id": "me", "hook_event_name": "PostToolUse", "tool_name": "Bash",
         "tool_input": {"command": "m observation/cccccccc"},
@@ -70,14 +70,14 @@ def test_a_line_that_was_opened_is_used(memory: Path) -> None:
 
 
 def run(*arguments: str) -> str:
-    """Return what a command prints."""
+    """Return a command's output."""
     done = CliRunner().invoke(app, list(arguments))
     assert done.exit_code == 0, done.output
     return done.output
 
 
 def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The block as it is; with --explain each line's reason, and what was left out."""
+    """`context` prints the block; with --explain, each line's reason and what was left out."""
     monkeypatch.setattr(console, "width", 200)
     remember()
     block = builder.build("/p")
@@ -105,14 +105,14 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
     ],
 )
 def test_the_command_says_of_what_there_is_nothing(memory: Path, options: list[str], why: str) -> None:
-    """Of the project, of the prompt or of the file; an empty prompt is one."""
+    """`context` without a block says why there is none."""
     remember()
 
     assert run("context", *options) == f"Nothing would be shown: {why}.\n"
 
 
 def test_captured_text_is_no_markup_of_the_command(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What looks like rich's markup is printed as it is."""
+    """Captured text that looks like rich markup is printed unchanged."""
     monkeypatch.setenv("COLUMNS", "200")
     session_row("s1", summary="Made [/x] and [red] exact.")
 
@@ -120,7 +120,7 @@ def test_captured_text_is_no_markup_of_the_command(memory: Path, monkeypatch: py
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(memory: Path) -> None:
-    """Not a memory that has nothing to tell."""
+    """A damaged memory is an error, not an empty block."""
     models.memory_database.execute_sql("DROP TABLE sessions")
 
     done = CliRunner().invoke(app, ["context", "--project", "/p"])
@@ -130,7 +130,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(memory: Path) -> None:
 
 
 def test_why_tells_where_a_line_came_from(memory: Path) -> None:
-    """Its session, its tool call, the prompt before it, and who was shown it."""
+    """`why` shows a row's session, call, prompt and the sessions it was shown to."""
     remember()
     for fields in (
         {"hook_event_name": "UserPromptSubmit", "prompt": "Make it exact."},
@@ -164,7 +164,7 @@ def test_why_tells_where_a_line_came_from(memory: Path) -> None:
     ],
 )
 def test_why_says_what_is_wrong_with_an_id(memory: Path, row_id: str, message: str) -> None:
-    """Unknown, too short or of several; a whole id is enough, though others begin so."""
+    """`why` reports unknown, short and ambiguous ids, and opens a full id that others extend."""
     remember()
     session_row("session-1")
     session_row("session-10")
@@ -176,7 +176,7 @@ def test_why_says_what_is_wrong_with_an_id(memory: Path, row_id: str, message: s
 
 
 def test_health_tells_the_share_that_was_used(memory: Path) -> None:
-    """By the way of showing, over sessions that are known to have ended."""
+    """`eval health` counts the share of lines used, by kind of block, in ended sessions only."""
     assert "has ended yet" in run("eval", "health")
     models.open_databases()
     use_of(summary="As cccccccc says.")
@@ -192,7 +192,7 @@ def test_health_tells_the_share_that_was_used(memory: Path) -> None:
 
 
 def test_a_file_says_more_of_what_was_only_named(memory: Path) -> None:
-    """The change that a start named comes with what was done; what it told in full does not; then neither."""
+    """A file's block details a change that the start only named, once."""
     session_row("s1")
     observe(EDIT, "Edit", "Edit allocate: the largest remainder gets the cent", files_touched=["money.py"])
     observe(COMMIT, "Edit", "Edit split: the cents must add up", files_touched=["money.py"])
@@ -208,7 +208,7 @@ def test_a_file_says_more_of_what_was_only_named(memory: Path) -> None:
 
 
 def test_what_was_told_in_full_is_not_only_named_later() -> None:
-    """A change stays told when a later block names it, until a start begins with nothing."""
+    """A row shown in full stays so when named later, until a new start resets it."""
     shown = Shown()
 
     shown.add({"via": "recall", "ids": ["a"]})
@@ -223,7 +223,7 @@ def test_what_was_told_in_full_is_not_only_named_later() -> None:
 
 
 def test_an_old_client_is_told_again_when_it_resumes(web_and_consumer: Path) -> None:
-    """It keeps nothing of what hooks print, so start and file come again; a newer client gets neither."""
+    """A resumed old client, which keeps no blocks, gets them again; a newer one does not."""
     remember()
     start = wait_until(lambda: hook("session_start", "SessionStart", source="startup", agent=""))
     file = told_in_time("allocate", "post_tool_use", "PostToolUse", **READ)
@@ -239,7 +239,7 @@ def test_an_old_client_is_told_again_when_it_resumes(web_and_consumer: Path) -> 
 
 
 def test_an_old_client_is_told_again_without_the_web_process(memory: Path) -> None:
-    """The session index comes from SQLite then, as at a startup."""
+    """Without the web process, a resumed old client gets the session index."""
     remember()
 
     assert "Made amounts exact." in hook("session_start", "SessionStart", source="resume", agent="")

@@ -1,4 +1,4 @@
-"""The vectors survive writers that are killed and whatever is done to their files."""
+"""Vectors survive killed writers and damaged files."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ EVENTS_BEFORE, EVENTS_AFTER = 10, 16
 DAMAGES = 2
 KEY = "minilm_384"
 PAGE_BYTES = 4096
-# Writes rows one by one from a number on, says each when it is written.
+# Writes numbered rows one by one, and prints each number once its row is written.
 WRITER = """
 import sys
 import numpy as np
@@ -50,7 +50,7 @@ while True:
 
 
 def kill_writers(said: list[int], seed: int = 1) -> None:
-    """Have one writer after another killed in the middle of its work; `said` gets what they have written."""
+    """Run and kill one writer after another; `said` collects the numbers they reported."""
     chance = random.Random(seed)  # noqa: S311  (a test, no secret)
     for _ in range(KILLS):
         start = str(said[-1] + 1 if said else 0)
@@ -66,7 +66,7 @@ def kill_writers(said: list[int], seed: int = 1) -> None:
 
 
 def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
-    """Of what a killed writer said to have written nothing is lost or doubled, and a reader never fails."""
+    """Rows that killed writers reported are stored exactly once, and readers never fail."""
     said: list[int] = []
     writers = threading.Thread(target=kill_writers, args=(said,))
     views = Views(Vectors("tiny_8", 8))
@@ -78,7 +78,7 @@ def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
         view = views.get("observation", "/p", now=2.0 * len(looks))
         found = view.nearest(np.eye(8, dtype=np.float32)[0], limit=1_000) if view else {}
         looks.append(len(found))
-        assert len(found) >= least - 1  # `again` may have been written since the last look
+        assert len(found) >= least - 1  # one fewer may be seen: `again` moves as it is rewritten
         time.sleep(0.01)
     writers.join()
 
@@ -87,7 +87,7 @@ def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
     assert said == list(range(len(said)))
     assert len(said) >= KILLS * ROWS_BETWEEN_KILLS
     assert {f"r{number}" for number in said} <= digests.keys()
-    assert len(digests) <= len(said) + 1 + 1  # `again`, and a row written but not said by the last one
+    assert len(digests) <= len(said) + 1 + 1  # `again`, and a row written but not reported
     assert all(digests[f"r{number}"] == vectors.digest(f"text {number}") for number in said)
     assert looks[0] < looks[-1]
     store.write("observation", [("last", "/p", "last", np.eye(8, dtype=np.float32)[0])])
@@ -97,7 +97,7 @@ def test_rows_are_there_once_when_writers_are_killed(home: Path) -> None:
 
 
 class Searches(threading.Thread):
-    """Searches all the time over one connection after another, and notes status and type of each answer."""
+    """A thread that searches continuously and counts answers by status and search type."""
 
     def __init__(self, home: Path) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Searches(threading.Thread):
         self._home = home
 
     def run(self) -> None:
-        """Search until it is over."""
+        """Search until `is_over` is set."""
         number = 0
         while not self.is_over:
             number += 1
@@ -115,7 +115,7 @@ class Searches(threading.Thread):
             self.seen[status, answer.get("search_type", str(answer))] += 1
 
     def count(self, search_type: str) -> int:
-        """Return how many answers were of a type."""
+        """Return how many answers had a search type."""
         return self.seen[200, search_type]
 
 
@@ -125,13 +125,13 @@ def search(home: Path, query: str) -> tuple[int, dict[str, Any]]:
 
 
 def all_embedded() -> bool:
-    """Tell whether everything is worked on and, as SQLite has it, embedded."""
+    """Tell whether every event is processed and every observation marked as embedded."""
     done, rows = embeddings.count_embedded(KEY)["observation"]
     return queries.queue_stats()["raw"] == 0 and done == rows > 0
 
 
 def stored() -> set[str]:
-    """Return the ids of the observations that have a vector of their present text; none of broken vectors."""
+    """Return the ids of observations with a current vector; none if the vectors are broken."""
     try:
         digests = Vectors(KEY, 384).digests("observation")
     except vectors.VectorsError:
@@ -141,19 +141,19 @@ def stored() -> set[str]:
 
 
 def delete() -> None:
-    """Delete the folder of the vectors."""
+    """Delete the vectors' folder."""
     shutil.rmtree(config.lance_dir(), ignore_errors=True)
 
 
 def scribble() -> None:
-    """Overwrite all files of the vectors with garbage."""
+    """Overwrite all of the vectors' files with garbage."""
     for path in Path(config.lance_dir()).rglob("*"):
         if path.is_file():
             path.write_bytes(b"\x00garbage\xff" * 50)
 
 
 def scribble_on_some() -> None:
-    """Overwrite the rows alone: the file can be opened, not read."""
+    """Overwrite all but the first two pages: the file opens but cannot be read."""
     with contextlib.suppress(FileNotFoundError), open(vectors.path(), "r+b") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(2 * PAGE_BYTES)
@@ -164,7 +164,7 @@ def scribble_on_some() -> None:
 def test_vectors_come_back_after_damage_under_load(
     web_and_consumer: Path, damage: Callable[[], None]
 ) -> None:
-    """Searches are answered all the time, by words meanwhile; then all rows are found by meaning again."""
+    """Search keeps answering by full text after damage, and all vectors are rebuilt."""
     for number in range(EVENTS_BEFORE):
         append(build(number))
     searches = Searches(web_and_consumer)
@@ -200,7 +200,7 @@ def test_vectors_come_back_after_damage_under_load(
 def test_vectors_deleted_while_no_consumer_runs_are_made_anew(
     memory: Path, consumer: Callable[[], subprocess.Popen[bytes]]
 ) -> None:
-    """The next row that is embedded tells that the others are gone."""
+    """After a deletion, the next embedded row makes the consumer rebuild all vectors."""
     with web_process():
         first = consumer()
         for number in range(EVENTS_BEFORE):

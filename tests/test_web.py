@@ -1,4 +1,4 @@
-"""The web process, a real one: uvicorn on a real socket."""
+"""The web process: a real uvicorn on a real socket."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from claude_mem_lite.text import estimate_tokens
 
 
 def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
-    """Health, queue, search, detail and context answer from the databases, to the user alone."""
+    """Health, queue, search, detail and context answer over a socket private to the user."""
     health = get(web, "/api/health")[1]
     queue = get(web, "/api/queue/stats")[1]
     search = get(web, "/api/search?q=NFS&project=/p")[1]
@@ -44,7 +44,7 @@ def test_the_web_process_serves_what_is_remembered(web: Path) -> None:
 
 
 def test_a_wrong_request_says_what_is_wrong(web: Path) -> None:
-    """Wrong parameters are 422, unknown things 404, each with a reason in JSON."""
+    """Wrong parameters get 422 and unknown things 404, each with a reason in JSON."""
     wrong = {
         "/api/search": (422, "q: Field required"),
         "/api/search?q=": (422, "q:"),
@@ -74,7 +74,7 @@ def test_a_wrong_request_says_what_is_wrong(web: Path) -> None:
 
 
 def test_the_id_of_a_session_opens_the_session(web: Path) -> None:
-    """What the block shows of a session can be opened like an observation."""
+    """A session's id opens it like an observation's."""
     inbox.append('{"session_id": "s3"}', "/p")
     models.open_databases()
     session_row("0551cf24-6f7f", summary="Long ago.")
@@ -85,7 +85,7 @@ def test_the_id_of_a_session_opens_the_session(web: Path) -> None:
 
 
 def test_an_observation_is_shown_among_its_neighbours(web: Path) -> None:
-    """The three before and after it in its session, oldest first, in short."""
+    """An observation comes with short forms of the three before and after it in its session."""
     for number in range(10):
         queries.save_observation(observation_row(f"{number}00000", title=f"Step {number}"))
     session_row("s2")
@@ -99,7 +99,7 @@ def test_an_observation_is_shown_among_its_neighbours(web: Path) -> None:
 
 
 def test_a_folder_stands_for_its_project(web: Path, tmp_path: Path) -> None:
-    """Who asks from a folder inside a repository asks about the repository."""
+    """A folder inside a repository stands for the repository."""
     (tmp_path / ".git").mkdir()
     (tmp_path / "src").mkdir()
     session_row("s3", project_dir=str(tmp_path))
@@ -113,7 +113,7 @@ def test_a_folder_stands_for_its_project(web: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the skill's lines call curl")
 def test_the_skill_is_short_and_its_lines_work(web: Path) -> None:
-    """Run as a model would run them, with words and an id filled in."""
+    """The skill has fewer than 200 tokens, and all its commands work."""
     skill = Path(install.SKILL).read_text()
     lines = skill.split("```sh\n")[1].split("```")[0].replace("WORDS", "why the storage moved")
     home = {"CLAUDE_MEM_HOME": str(web), "PATH": os.environ["PATH"], "CLAUDE_PROJECT_DIR": "/p"}
@@ -133,7 +133,7 @@ def test_the_skill_is_short_and_its_lines_work(web: Path) -> None:
 
 
 def test_learnings_are_served_but_never_what_waits(web: Path) -> None:
-    """By project, category and state, and one by its id with its evidence; what waits is the user's alone."""
+    """Learnings are served by project, category, state and id, quarantined ones never."""
     evidence = {"source_sessions": ["s1"], "observations": ["abcdef1234"], "seen_at": NOW}
     rows = {
         "1" * 32: {"content": "Never use WAL mode", "category": "gotcha"},
@@ -167,14 +167,14 @@ def test_learnings_are_served_but_never_what_waits(web: Path) -> None:
 
 
 def test_another_method_is_refused_in_json(web: Path) -> None:
-    """There is nothing to post to."""
+    """An unsupported method gets 405 in JSON."""
     status, answer = get(web, "/api/health", method="POST")
 
     assert (status, answer) == (405, {"error": "POST is not served at /api/health"})
 
 
 def test_a_missing_database_is_said(home: Path) -> None:
-    """Without a memory the web process serves, and says which part is down."""
+    """Without a database the web process answers 503 with the reason."""
     with web_process():
         answer = get(home, "/api/search?q=a")
 
@@ -183,7 +183,7 @@ def test_a_missing_database_is_said(home: Path) -> None:
 
 
 def test_the_client_knows_down_from_late(home: Path) -> None:
-    """Nobody there is an error of its own; somebody who does not answer in time is None."""
+    """The client raises UnreachableError if nobody listens, and returns None on a timeout."""
     with pytest.raises(client.UnreachableError):
         client.get("/api/health", {}, timeout_s=0.1)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:

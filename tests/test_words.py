@@ -1,4 +1,4 @@
-"""Words and times of a query: words are those of the index of SQLite, a time is a span that comes first."""
+"""Words and times of a query: words match SQLite's index, and a time boosts its rows."""
 
 import datetime as dt
 import json
@@ -26,10 +26,10 @@ from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.search import Scope
 
 CASES = cases.load("words")
-# Modules of the standard library beside `json`: 28,000 different words, most of them English.
+# The standard library's modules: 28,000 different words, most of them English.
 SOURCES = Path(json.__file__).parent.parent
 EXAMPLES = 100
-# Letters, marks and signs of many alphabets, all as old as SQLite's tables (Unicode 6.1).
+# Suffixes, among them all that Porter's steps remove.
 ENDINGS = """
     s ed ing eed ies sses ational tional enci izer alli ousli ization ator alism iveness fulness biliti logi
     icate ative alize ical ful ness al ance ement ment ent ion ate iti ous ive ize ll y e
@@ -40,7 +40,7 @@ anything = st.text(st.characters(codec=None), max_size=80)
 
 
 def indexed(texts: Sequence[str]) -> list[list[str]]:
-    """Return the terms that SQLite puts into the index for each text."""
+    """Return the terms that SQLite indexes for each text."""
     terms: list[list[str]] = [[] for _ in texts]
     with closing(sqlite3.connect(":memory:")) as connection:
         table = "CREATE VIRTUAL TABLE t USING fts5 (text, tokenize='porter unicode61 remove_diacritics 2')"
@@ -58,7 +58,7 @@ def ours(text: str) -> list[str]:
 
 
 def test_the_words_of_a_library_are_those_of_the_index() -> None:
-    """All words and identifiers of Python's own modules have the stems that SQLite gives them."""
+    """Every word in the standard library's modules is stemmed as SQLite does."""
     texts = (path.read_text(errors="replace") for path in SOURCES.glob("*.py"))
     found = {word for text in texts for word in re.findall(r"\w+", text)}
     all_words = sorted(found)
@@ -73,25 +73,25 @@ def test_the_words_of_a_library_are_those_of_the_index() -> None:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.lists(derived, min_size=20, max_size=20))
 def test_made_up_words_have_the_stems_of_the_index(texts: list[str]) -> None:
-    """Endings piled on one another, among them all that Porter's steps know, are taken off as SQLite does."""
+    """Words with stacked endings, all of Porter's among them, are stemmed as SQLite does."""
     assert [ours(text) for text in texts] == indexed(texts)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.lists(parted, min_size=20, max_size=20))
 def test_texts_of_all_alphabets_have_the_words_of_the_index(texts: list[str]) -> None:
-    """Letters, marks and signs are joined, split and folded as SQLite does, but where nothing parts words."""
+    """Text of any script that separates words is split and folded as SQLite does."""
     assert [ours(text) for text in texts] == indexed(texts)
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["split"])
 def test_words_are_split_and_folded(text: str, expected: list[str]) -> None:
-    """Latin letters lose their diacritics; in other alphabets й is no и, and が no か."""
+    """Latin letters lose their diacritics; other scripts keep them: й is not и, が is not か."""
     assert words(text) == expected
 
 
 def test_words_are_stemmed_by_bytes() -> None:
-    """SQLite stems words of 3 to 64 bytes, and no byte of a letter beyond ASCII is a vowel."""
+    """Words of 3 to 64 bytes are stemmed, and bytes of non-ASCII letters are never vowels."""
     texts = ["as", "ass", "ies", "eed", "жs", "straßing", "straßed", "æsing"]
     texts += ["ab" * 30 + "ings", "ab" * 30 + "xings", "ж" * 31 + "s", "ж" * 32 + "s"]
 
@@ -100,7 +100,7 @@ def test_words_are_stemmed_by_bytes() -> None:
 
 @pytest.mark.parametrize(("word", "others"), CASES["lemmas"])
 def test_the_forms_of_a_word_are_one_lemma(word: str, others: list[str]) -> None:
-    """Inflected, irregular and short forms count as one, and the index is asked for all of them."""
+    """All forms of a word share a lemma, and the index is searched for each of them."""
     asked_for = {stem(form) for form in forms(word)}
 
     assert {lemma(other) for other in others} == {lemma(word)}
@@ -112,13 +112,13 @@ def test_the_forms_of_a_word_are_one_lemma(word: str, others: list[str]) -> None
     [("write", "right"), ("left", "leave"), ("bit", "bite"), ("rose", "rise"), ("author", "authentication")],
 )
 def test_other_words_stay_apart(one: str, other: str) -> None:
-    """What is more often another word is no form."""
+    """Words that merely look like forms of each other keep separate lemmas."""
     assert lemma(one) != lemma(other)
     assert other not in forms(one)
 
 
 def test_forms_begin_with_the_word_itself_and_name_each_once() -> None:
-    """A word without a family is its only form, stop words too."""
+    """A word's forms begin with itself and have no duplicates, for stop words too."""
     assert (forms("ledger"), forms("wrote")) == (("ledger",), ("wrote", "write", "written"))
     assert forms("write") == ("write", "wrote", "written")
     assert all(forms(word)[0] == word and len(set(forms(word))) == len(forms(word)) for word in STOP_WORDS)
@@ -129,7 +129,7 @@ def test_forms_begin_with_the_word_itself_and_name_each_once() -> None:
     anything | mixed | st.text(st.sampled_from("ab\u0301é \ud800"), min_size=1).map(lambda text: text * 40)
 )
 def test_any_text_has_words(text: str) -> None:
-    """Lone surrogates, NUL and whatever else break nothing; a word is never empty, and is its own word."""
+    """Any text gives non-empty words, each of which is its own only word."""
     found = words(text)
 
     assert all(found)
@@ -144,7 +144,7 @@ AT = WEDNESDAY.timestamp()
 
 @pytest.mark.parametrize(("text", "since", "until"), SPANS["spans"])
 def test_a_time_is_a_span(text: str, since: str, until: str) -> None:
-    """Seen from a Wednesday in November; its words are taken out of the query, wherever they stand."""
+    """A time expression becomes a span and is removed from the query."""
     rest, [span] = read(f"why {text}, otters?", now=WEDNESDAY)
 
     assert rest == "why  , otters?"
@@ -167,12 +167,12 @@ def _full(at: str) -> str:
     ],
 )  # fmt: skip
 def test_a_word_is_no_time(text: str) -> None:
-    """Without a preposition, a day or a year may and march are words; a version or a path has no date."""
+    """The words "may" and "march" alone are no time, and versions and paths have no dates."""
     assert read(text, now=WEDNESDAY) == (text, ())
 
 
 def test_the_end_of_a_long_text_is_not_read() -> None:
-    """A time far down in a paste is not what is asked for, and looking for it costs."""
+    """A time far down in a long text is ignored, because the search for it costs time."""
     text = "otters " * 150
 
     assert read(f"{text}yesterday", now=WEDNESDAY) == (f"{text}yesterday", ())
@@ -180,7 +180,7 @@ def test_the_end_of_a_long_text_is_not_read() -> None:
 
 
 def test_days_are_those_of_the_zone() -> None:
-    """At half past midnight in Berlin yesterday is not over yet in UTC."""
+    """Days are those of the user's time zone, not of UTC."""
     berlin = dt.datetime(2026, 11, 18, 0, 30, tzinfo=dt.timezone(dt.timedelta(hours=1)))
 
     _, [span] = read("yesterday", now=berlin)
@@ -191,7 +191,7 @@ def test_days_are_those_of_the_zone() -> None:
 
 
 def test_time_words_are_no_terms_unless_there_are_no_others() -> None:
-    """A date is no name to be found as written; in quotes it is; without a clock nothing is a time."""
+    """Time words are no search terms, unless quoted, alone, or without a clock."""
     dated = analyze("why did the otters leave on 2026-03-14?", now=WEDNESDAY)
     alone = analyze("what did we do yesterday", now=WEDNESDAY)
 
@@ -203,7 +203,7 @@ def test_time_words_are_no_terms_unless_there_are_no_others() -> None:
 
 @pytest.fixture
 def diary(memory: Path) -> Path:
-    """Return a memory with one row a day from the 1st of September to the 18th of November."""
+    """Return a memory with one row a day from 1 September to 18 November."""
     session_row("s1")
     for number in range(79):
         day = dt.date(2026, 9, 1) + dt.timedelta(days=number)
@@ -213,13 +213,13 @@ def diary(memory: Path) -> Path:
 
 
 def asked(text: str, **scope: str) -> Found:
-    """Search by words on the Wednesday."""
+    """Search by full text as of that Wednesday."""
     searcher = Searcher(by_meaning=False)
     return searcher.search(text, type="observation", scope=Scope(**scope), limit=9, now=0.0, at=AT)
 
 
 def test_rows_of_the_time_come_first(diary: Path) -> None:
-    """A boost: other rows with the words come after them; the reasons say so."""
+    """Rows in the query's span get a boost, with the time in their reasons; others follow."""
     found = asked("otters bucket on 2026-09-05").hits
 
     assert (found[0].row.id, len(found)) == ("20260905", 9)
@@ -231,7 +231,7 @@ def test_rows_of_the_time_come_first(diary: Path) -> None:
 
 
 def test_a_time_alone_finds_its_rows(diary: Path) -> None:
-    """No word is left to look for: newest first; a filter still filters."""
+    """A query of a time alone finds its rows, newest first, within other filters."""
     assert [hit.row.id for hit in asked("what did we do last weekend?").hits] == ["20261115", "20261114"]
     within = asked("what did we do last weekend?", since="2026-11-15")
     assert [hit.row.id for hit in within.hits] == ["20261115"]
@@ -239,7 +239,7 @@ def test_a_time_alone_finds_its_rows(diary: Path) -> None:
 
 
 def test_recall_prefers_the_time_of_the_prompt(diary: Path) -> None:
-    """As search does, seen from when the prompt was written."""
+    """Recall boosts rows of the prompt's time, seen from when it was written."""
     prompt = "why was the otters' bucket empty on 2026-09-05?"
     section = recall(Searcher(by_meaning=False), "/p", prompt, said=Said(), budget_tokens=600, now=AT)
 
