@@ -110,10 +110,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 # Groups that several modules add to.
-evaluate = typer.Typer(no_args_is_help=True, help="Measure how well the memory does.")
+evaluate = typer.Typer(no_args_is_help=True, help="Measure how well the memory works.")
 # A group, not a command with a FILE argument: each source has a subcommand of its own, such as `memory`, so
 # that no file name can be mistaken for one.
-imports = typer.Typer(no_args_is_help=True, help="Take in what was remembered elsewhere.")
+imports = typer.Typer(no_args_is_help=True, help="Import past sessions and other memories.")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  (Typer's callback)

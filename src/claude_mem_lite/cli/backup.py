@@ -26,7 +26,8 @@ _SAID = {
 @app.command()
 def backup(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Where to; without, a name with the time in your home.")
+        str,
+        typer.Argument(metavar="FILE", help="The backup's file; default: a dated name in your home folder."),
     ] = "",
     *,
     as_json: AsJson = False,
@@ -49,7 +50,7 @@ def backup(
 
 @app.command()
 def restore(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that claude-mem backup has written.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file written by claude-mem backup.")],
     *,
     yes: Yes = False,
     as_json: AsJson = False,

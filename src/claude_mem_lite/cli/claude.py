@@ -21,17 +21,21 @@ from claude_mem_lite.settings import Settings
 @app.command()
 def compress(  # noqa: PLR0913  (each is an option of the command)
     *,
-    pending: Annotated[bool, typer.Option("--pending", help="Ask Claude about what is still local.")] = False,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Have Claude rewrite what only the rules wrote.")
+    ] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="At most so many captures.")
+        int | None, typer.Option("--limit", "-n", min=1, help="Rewrite at most this many captures.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it would cost.")] = False,
     batch: Annotated[
         bool, typer.Option("--batch", help="Send a Message Batch: half the price, answers within a day.")
     ] = False,
-    retry_errors: Annotated[bool, typer.Option("--errors", help="Also what was turned down before.")] = False,
+    retry_errors: Annotated[
+        bool, typer.Option("--errors", help="Include captures that failed before.")
+    ] = False,
     via: Annotated[
-        Literal["api", "cli"] | None, typer.Option(help="By the API, or by claude -p on your plan.")
+        Literal["api", "cli"] | None, typer.Option(help="Use the API, or claude -p on your plan.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,8 +73,10 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
 @app.command()
 def cost(
     *,
-    by: Annotated[Literal["day", "session"], typer.Option(help="Sum up by day or by session.")] = "day",
-    days: Annotated[int, typer.Option(min=1, max=3_650, help="So many days back.")] = 30,
+    by: Annotated[
+        Literal["day", "session"], typer.Option(help="Group the cost by day or by session.")
+    ] = "day",
+    days: Annotated[int, typer.Option(min=1, max=3_650, help="Number of days to look back.")] = 30,
     as_json: AsJson = False,
 ) -> None:
     """Show what Claude's rewriting has cost, by day or by session."""

@@ -28,9 +28,7 @@ def map_project(
     *,
     edges: Annotated[
         bool,
-        typer.Option(
-            "--edges", help="Print who calls whom below PATH (Cls() is Cls.__init__); keep nothing."
-        ),
+        typer.Option("--edges", help="Print the calls below PATH (Cls() is Cls.__init__); store nothing."),
     ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -197,8 +195,8 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
     session: Annotated[
         str, typer.Option(metavar="ID", help="Draw the changes of this session instead of the last one.")
     ] = "",
-    everything: Annotated[bool, typer.Option("--all", help="All functions, changed or not.")] = False,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="PATH", help="Write it there.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Draw all functions, changed or not.")] = False,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="PATH", help="Write to this file.")] = "",
     project: Project = "",
     as_json: AsJson = False,
 ) -> None:

@@ -28,18 +28,22 @@ _LEFT_OUT = 20
 def context(  # noqa: PLR0913  (each is an option of the command)
     *,
     project: Project = "",
-    source: Annotated[Source, typer.Option(help="The way in which the session starts.")] = "startup",
-    session: Annotated[str, typer.Option(metavar="ID", help="Print what this session would get now.")] = "",
+    source: Annotated[Source, typer.Option(help="How the session starts.")] = "startup",
+    session: Annotated[
+        str, typer.Option(metavar="ID", help="Print what this session would be told now.")
+    ] = "",
     prompt: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Print what would come with this prompt.")
+        str | None, typer.Option(metavar="TEXT", help="Print what this prompt would recall.")
     ] = None,
     file: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Print what would come with this file.")
+        str | None, typer.Option(metavar="PATH", help="Print what a touch of this file would recall.")
     ] = None,
     subagent: Annotated[
-        str | None, typer.Option(metavar="TASK", help="Print what a sub-agent with this task would get.")
+        str | None, typer.Option(metavar="TASK", help="Print what a sub-agent with this task would be told.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each line is in, or left out.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Explain why each line is included or left out.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print what memory would give a session now: at its start, with a prompt or file, or to a sub-agent.
@@ -123,7 +127,7 @@ def _explain(block: Mapping[str, Any]) -> None:
 
 @app.command()
 def why(
-    row_id: Annotated[str, typer.Argument(metavar="ID", help="From a block or a search.")],
+    row_id: Annotated[str, typer.Argument(metavar="ID", help="An id from a block or a search.")],
     *,
     as_json: AsJson = False,
 ) -> None:

@@ -105,7 +105,7 @@ MOMENTS = (
 def demo(
     *,
     mine: Annotated[
-        bool, typer.Option("--mine", help="On your own newest sessions of this project, read only.")
+        bool, typer.Option("--mine", help="Use your newest sessions of this project, read-only.")
     ] = False,
 ) -> None:
     """See memory at work: replay recorded sessions in a temporary folder, without a key or network."""

@@ -17,8 +17,8 @@ from claude_mem_lite.errors import ClaudeMemError
 @app.command()
 def doctor(
     *,
-    fix: Annotated[bool, typer.Option("--fix", help="Do what cures it, where that is safe.")] = False,
-    api: Annotated[bool, typer.Option("--api", help="Ask the Messages API, too; costs nothing.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Fix what can be fixed safely.")] = False,
+    api: Annotated[bool, typer.Option("--api", help="Check the Messages API, too; costs nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the installation and print a cure for each problem; exit 1 if there is one.

@@ -26,7 +26,7 @@ app.add_typer(evaluate, name="eval")
 @evaluate.command()
 def health(
     *,
-    days: Annotated[int, typer.Option(min=1, max=3_650, help="So many days back.")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=3_650, help="Number of days to look back.")] = 30,
     project: OnlyProject = "",
     as_json: AsJson = False,
 ) -> None:

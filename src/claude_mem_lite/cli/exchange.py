@@ -28,7 +28,9 @@ app.add_typer(imports, name="import")
 
 @app.command()
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; -, or none: print it.")] = "-",
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help='The output file; "-" (default) prints it.')
+    ] = "-",
     *,
     project: OnlyProject = "",
 ) -> None:
@@ -55,11 +57,11 @@ def export(
 @imports.command("memory")
 def import_memory(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A file that claude-mem export wrote; - for stdin.")
+        str, typer.Argument(metavar="FILE", help='A file written by claude-mem export; "-" reads stdin.')
     ],
     *,
     guards: Annotated[
-        bool, typer.Option("--guards", help="These are your own rules: their guards hold here, too.")
+        bool, typer.Option("--guards", help="Switch on the guards of these rules, because they are your own.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

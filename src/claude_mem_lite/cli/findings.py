@@ -17,11 +17,9 @@ from claude_mem_lite.distill.findings import RECURS
 @app.command()
 def findings(
     *,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Include what failed in one session only.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include failures of a single session.")] = False,
     project: Project = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the calls that failed in several sessions, and what worked instead.

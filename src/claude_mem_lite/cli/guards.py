@@ -46,29 +46,31 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     learning_id: Id,
     *,
     command: Annotated[
-        list[str] | None, typer.Option("--command", metavar="TEXT", help="Look for this command, `git push`.")
+        list[str] | None,
+        typer.Option("--command", metavar="TEXT", help="Look for this command, such as `git push`."),
     ] = None,
     without: Annotated[
         list[str] | None, typer.Option("--without", metavar="WORD", help="… with this in it.")
     ] = None,
     needs: Annotated[
-        list[str] | None, typer.Option("--with", metavar="WORD", help="… that lacks this; `-n|--name`: both.")
+        list[str] | None,
+        typer.Option("--with", metavar="WORD", help="… without this; `-n|--name` accepts either."),
     ] = None,
     file: Annotated[
-        list[str] | None, typer.Option("--file", metavar="GLOB", help="Look for changes of these files.")
+        list[str] | None, typer.Option("--file", metavar="GLOB", help="Look for changes to these files.")
     ] = None,
     text: Annotated[
         list[str] | None, typer.Option("--text", metavar="TEXT", help="Look for edits that add this text.")
     ] = None,
     message: Annotated[
-        str, typer.Option(metavar="REGEX", help="Look for commits whose first line does not match.")
+        str, typer.Option(metavar="REGEX", help="Look for commits whose first line does not match this.")
     ] = "",
     ask: Annotated[
-        bool | None, typer.Option("--ask/--remind", help="Have you asked before, or Claude reminded.")
+        bool | None, typer.Option("--ask/--remind", help="Ask you first, or only remind Claude.")
     ] = None,
     off: Annotated[bool, typer.Option("--off", help="Switch the guard off.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show which past calls it would have noticed.")
+        bool, typer.Option("--dry-run", help="Only show the past calls that it would have caught.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

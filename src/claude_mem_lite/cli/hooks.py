@@ -25,7 +25,7 @@ def install_hooks(  # noqa: PLR0913  (each is an option of the command)
     *,
     wanted: For = None,
     all_clients: Annotated[
-        bool, typer.Option("--all", help="For every client that has run here, without asking.")
+        bool, typer.Option("--all", help="Register every client that has run here, without asking.")
     ] = False,
     client: Annotated[
         str | None,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Sort = Literal["confidence", "seen", "times", "created"]
 Kind = Annotated[Category | None, typer.Option("--category", "-c", help="The kind of rule.")]
 Candidates = Annotated[
-    bool, typer.Option("--candidates", help="List what is no rule yet: said once, or long unseen.")
+    bool, typer.Option("--candidates", help="List candidates: said once, or not seen for long.")
 ]
 
 _MOST_QUESTIONS = 5
@@ -31,7 +31,7 @@ _MOST_QUESTIONS = 5
 _SURENESS = ((0.8, "sure"), (0.6, "likely"), (0.4, "maybe"), (0.0, "doubtful"))
 _STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
 
-learnings = typer.Typer(help="List what the sessions taught, correct it, and decide on what waits.")
+learnings = typer.Typer(help="List and correct the rules learned from your sessions.")
 app.add_typer(learnings, name="learnings")
 learnings.command()(guard)
 learnings.command()(guards)
@@ -52,21 +52,21 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     category: Kind = None,
     candidates: Candidates = False,
     quarantine: Annotated[
-        bool, typer.Option("--quarantine", help="List what waits for you, and why.")
+        bool, typer.Option("--quarantine", help="List what waits for your decision, and why.")
     ] = False,
-    stale: Annotated[
-        bool, typer.Option("--stale", help="List rules about code that has changed since.")
-    ] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="List rules about code that has changed.")] = False,
     proposed: Annotated[
-        bool, typer.Option("--proposed", help="List what three or more projects agree on; see promote.")
+        bool, typer.Option("--proposed", help="List rules that three or more projects share; see promote.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Superseded, removed and waiting, too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include superseded, removed and waiting ones.")
+    ] = False,
     project: Project = "",
     all_projects: AllProjects = False,
-    sort: Annotated[Sort, typer.Option(help="The first is the surest, or seen last, most often, newest.")] = (
-        "confidence"
-    ),
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many.")] = None,
+    sort: Annotated[
+        Sort, typer.Option(help="What comes first: surest, last seen, most often seen, or newest.")
+    ] = ("confidence"),
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Show at most this many.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the learnings that sessions of this project are told, and those for all projects.
@@ -155,7 +155,7 @@ def add(
     content: Annotated[str, typer.Argument(help="One or two sentences, at most 300 characters.")],
     *,
     category: Kind = None,
-    everywhere: Annotated[bool, typer.Option("--global", help="It holds in all projects.")] = False,
+    everywhere: Annotated[bool, typer.Option("--global", help="The rule holds in all projects.")] = False,
     project: Project = "",
     as_json: AsJson = False,
 ) -> None:
@@ -211,8 +211,8 @@ def accept(learning_id: Id, *, as_json: AsJson = False) -> None:
 
 @learnings.command()
 def merge(
-    learning_id: Annotated[str, typer.Argument(metavar="ID", help="The one that stays.")],
-    others: Annotated[list[str], typer.Argument(metavar="OTHER…", help="Those that say the same.")],
+    learning_id: Annotated[str, typer.Argument(metavar="ID", help="The learning to keep.")],
+    others: Annotated[list[str], typer.Argument(metavar="OTHER…", help="Learnings that say the same.")],
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -227,7 +227,7 @@ def merge(
 @learnings.command()
 def both(
     learning_id: Id,
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="The one that tells the matter otherwise.")],
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The learning that contradicts it.")],
     *,
     as_json: AsJson = False,
 ) -> None:

@@ -62,14 +62,14 @@ class _Files:
 def logs(
     *,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on printing what comes, until Ctrl-C.")
+        bool, typer.Option("--follow", "-f", help="Keep printing new lines until Ctrl-C.")
     ] = False,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="The last N lines.")] = 50,
     process: Annotated[
-        str, typer.Option(metavar="NAME", help="Only of this process: consumer, web, hooks.")
+        str, typer.Option(metavar="NAME", help="Only this process: consumer, web or hooks.")
     ] = "",
     level: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Only from this level up: info, warning, error.")
+        str, typer.Option(metavar="LEVEL", help="Only this level and above: info, warning or error.")
     ] = "debug",
     as_json: AsJson = False,
 ) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.search.embedder import ModelRecord
     from claude_mem_lite.search.inventory import Model
 
-models = typer.Typer(no_args_is_help=True, help="The embedding models that search by meaning can use.")
+models = typer.Typer(no_args_is_help=True, help="List, fetch and choose embedding models.")
 app.add_typer(models, name="model")
 
 _DIMENSION_HELP = "Cut the vectors to so many numbers, where the model allows it; 0: whole."
@@ -132,11 +132,11 @@ def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> Non
 @models.command()
 def bench(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A model; without, the one in use.")
+        str | None, typer.Argument(metavar="NAME", help="A model; default: the one in use.")
     ] = None,
     *,
     fit: Annotated[
-        bool, typer.Option("--fit", help="Fit how much its vectors count beside words, on your memory.")
+        bool, typer.Option("--fit", help="Fit the weight of its vectors against words on your memory.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -173,11 +173,12 @@ def bench(
 def reembed(
     *,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Change to this model once all its vectors are made.")
+        str | None,
+        typer.Option(metavar="NAME", help="Switch to this model once all its vectors are computed."),
     ] = None,
     dimension: Annotated[int | None, typer.Option(min=0, metavar="N", help=_DIMENSION_HELP)] = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Throw all vectors away and make them anew.")
+        bool, typer.Option("--rebuild", help="Discard all vectors and compute them again.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

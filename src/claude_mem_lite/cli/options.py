@@ -14,13 +14,13 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(rf"(\d{{1,6}})([{''.join(_UNITS)}])")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Project = Annotated[
-    str, typer.Option(metavar="PATH", help="The project of this folder, instead of the current one's.")
+    str, typer.Option(metavar="PATH", help="Use the project of this folder instead of the current one.")
 ]
 OnlyProject = Annotated[str, typer.Option(metavar="PATH", help="Only the project of this folder.")]
-AllProjects = Annotated[bool, typer.Option("--all-projects", "-a", help="All projects.")]
+AllProjects = Annotated[bool, typer.Option("--all-projects", "-a", help="Include all projects.")]
 
 
 class ClientName(StrEnum):

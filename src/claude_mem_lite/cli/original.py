@@ -22,12 +22,12 @@ _MOST_NAMED = 12
 @imports.command("claude-mem")
 def import_claude_mem(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Its database, such as ~/.claude-mem/claude-mem.db.")
+        str, typer.Argument(metavar="FILE", help="The database, such as ~/.claude-mem/claude-mem.db.")
     ],
     *,
     folder: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="Where the project of this name lies; may be repeated."),
+        typer.Option(metavar="NAME=PATH", help="The folder of the project with this name; may be repeated."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -14,7 +14,7 @@ from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import console, errors, print_json, print_line, print_table, table_of, working
 from claude_mem_lite.cli.text import printable
 
-Folder = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the files.")]
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="A folder with the data files.")]
 
 
 @evaluate.command()

@@ -19,7 +19,7 @@ from claude_mem_lite.text import count
 project = typer.Typer(help="List, merge, move, forget and switch off projects.", no_args_is_help=True)
 app.add_typer(project, name="project")
 
-Folder = Annotated[str, typer.Argument(metavar="[PATH]", help="A folder of the project; this one without.")]
+Folder = Annotated[str, typer.Argument(metavar="[PATH]", help="A folder of the project; default: this one.")]
 _OFF = "off, by claude-mem project off or [projects] in config.toml"
 
 
@@ -48,8 +48,8 @@ def list_projects(*, as_json: AsJson = False) -> None:
 
 @project.command()
 def merge(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="The project that is to be part of another.")],
-    target: Annotated[str, typer.Argument(metavar="INTO", help="The project that it joins.")],
+    source: Annotated[str, typer.Argument(metavar="FROM", help="The project to merge.")],
+    target: Annotated[str, typer.Argument(metavar="INTO", help="The project to merge it into.")],
     *,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -60,8 +60,8 @@ def merge(
 
 @project.command()
 def move(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="The folder that the project had.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The folder that it has now.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The project's old folder.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The project's new folder.")],
     *,
     yes: Yes = False,
     as_json: AsJson = False,

@@ -45,16 +45,20 @@ _FORMS = {
 }
 
 Since = Annotated[str, typer.Option(metavar="WHEN", help="Only newer ones: 2026-11-01, 12h, 2d.")]
-Judge = Annotated[str, typer.Option("--judge", metavar="MODEL", help="The judge; else that of the settings.")]
+Judge = Annotated[
+    str, typer.Option("--judge", metavar="MODEL", help="The judging model; default: the one in the settings.")
+]
 
 
 @evaluate.command()
 def compression(
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many, the newest.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Use at most this many, the newest.")
+    ] = 20,
     since: Since = "",
     with_qag: Annotated[
-        bool, typer.Option("--with-qag", help="Have a model judge what was preserved; costs money.")
+        bool, typer.Option("--with-qag", help="Have a model judge what is preserved; costs money.")
     ] = False,
     judge: Judge = "",
     as_json: AsJson = False,
@@ -104,10 +108,12 @@ def compression(
 def benchmark(  # noqa: PLR0913  (each is an option of the command)
     *,
     model_a: Annotated[
-        str, typer.Option(metavar="MODEL", help="A model, or local; else the one in use.")
+        str, typer.Option(metavar="MODEL", help='A model, or "local"; default: the one in use.')
     ] = "",
-    model_b: Annotated[str, typer.Option(metavar="MODEL", help="A model, or local.")] = "local",
-    count: Annotated[int, typer.Option("--samples", min=1, max=1_000, help="So many captures.")] = 30,
+    model_b: Annotated[str, typer.Option(metavar="MODEL", help='A model, or "local".')] = "local",
+    count: Annotated[
+        int, typer.Option("--samples", min=1, max=1_000, help="Number of captures to compare.")
+    ] = 30,
     since: Since = "",
     judge: Judge = "",
     yes: Yes = False,

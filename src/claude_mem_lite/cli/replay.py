@@ -37,10 +37,12 @@ _FEW = 10
 @evaluate.command()
 def replay(
     folder: Annotated[
-        str, typer.Argument(metavar="[DIR]", help="A folder of transcripts; else this project's.")
+        str, typer.Argument(metavar="[DIR]", help="A folder of transcripts; default: this project's.")
     ] = "",
     *,
-    last: Annotated[int | None, typer.Option(min=1, help="Measure only the newest so many sessions.")] = None,
+    last: Annotated[
+        int | None, typer.Option(min=1, help="Measure only this many sessions, the newest.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure whether memory helps here: replay past sessions, and see if it named the files they edited.

@@ -29,16 +29,16 @@ _INDENT = 2
 def report(  # noqa: PLR0913  (each is an option of the command)
     *,
     days: Annotated[
-        int | None, typer.Option(min=1, max=3_650, help="So many days, today among them; 7 without it.")
+        int | None, typer.Option(min=1, max=3_650, help="Number of days, including today; default: 7.")
     ] = None,
-    session: Annotated[str, typer.Option(metavar="ID", help="Only this session, as a whole.")] = "",
+    session: Annotated[str, typer.Option(metavar="ID", help="Report on this session alone.")] = "",
     project: Project = "",
     all_projects: AllProjects = False,
-    learnings: Annotated[int, typer.Option(min=0, max=10_000, help="At most so many learnings.")] = 20,
+    learnings: Annotated[int, typer.Option(min=0, max=10_000, help="Show at most this many learnings.")] = 20,
     as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown.")] = False,
     as_json: AsJson = False,
     html: Annotated[
-        str, typer.Option(metavar="FILE", help="Write a page; an earlier report there is replaced.")
+        str, typer.Option(metavar="FILE", help="Write a page to this file; replaces an earlier report.")
     ] = "",
 ) -> None:
     """Report on the last days: sessions, decisions, changed code, learnings, costs."""

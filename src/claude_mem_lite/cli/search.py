@@ -30,7 +30,7 @@ def search(  # noqa: PLR0913  (each is an option of the command)
     until: Annotated[str | None, when("Only older: 2026-11-01, 12h, 2d, 3w.")] = None,
     session: Annotated[str, typer.Option(metavar="ID", help="Only this session.")] = "",
     tool: Annotated[str, typer.Option(metavar="NAME", help="Only this tool: Edit, Bash, …")] = "",
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain why each result was found.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Search the memory of this project by words and meaning; exit 1 if nothing is found.

@@ -10,7 +10,7 @@ from claude_mem_lite.cli.options import AsJson
 from claude_mem_lite.cli.output import console, print_json, print_line, working
 from claude_mem_lite.errors import ClaudeMemError
 
-service = typer.Typer(no_args_is_help=True, help="Choose what keeps the services running.")
+service = typer.Typer(no_args_is_help=True, help="Keep the services running with launchd or systemd.")
 app.add_typer(service, name="service")
 
 

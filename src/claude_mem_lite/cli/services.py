@@ -16,7 +16,7 @@ _TOLD = {
     "replaced": "Services started anew, with this code and this environment.",
 }
 WithKey = Annotated[
-    bool, typer.Option("--with-key", help="For this run, with the key and the base URL that are set here.")
+    bool, typer.Option("--with-key", help="Use this shell's API key and base URL for this run.")
 ]
 
 

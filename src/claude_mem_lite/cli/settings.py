@@ -30,7 +30,10 @@ _THE_USERS = (
 config = typer.Typer(no_args_is_help=True, help="Show and change the settings.")
 app.add_typer(config, name="config")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="As show names it: claude.daily_budget_usd, say.")]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="A setting as `config show` names it, e.g. claude.daily_budget_usd."),
+]
 
 
 @config.command()

@@ -24,7 +24,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.sync.setup import Outcome
 from claude_mem_lite.text import count
 
-sync = typer.Typer(help="Have one memory on all your machines.", invoke_without_command=True)
+sync = typer.Typer(help="Share one memory among your machines.", invoke_without_command=True)
 app.add_typer(sync, name="sync")
 
 
@@ -33,7 +33,7 @@ def sync_now(
     context: typer.Context,
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print every line that would go, and send none.")
+        bool, typer.Option("--dry-run", help="Print every line that would be sent, and send none.")
     ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -113,11 +113,9 @@ def init(
         str, typer.Argument(metavar="HUB", help="folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL.")
     ],
     *,
-    code: Annotated[
-        str, typer.Option(metavar="CODE", help="The code that your first machine has printed.")
-    ] = "",
+    code: Annotated[str, typer.Option(metavar="CODE", help="The code that your first machine printed.")] = "",
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="A name for this machine, instead of its host name.")
+        str, typer.Option(metavar="NAME", help="A name for this machine; default: its host name.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -166,7 +164,7 @@ def status(*, as_json: AsJson = False) -> None:
 def leave(
     *,
     erase: Annotated[
-        bool, typer.Option("--erase", help="Take what this machine has published out of the hub.")
+        bool, typer.Option("--erase", help="Remove what this machine has published from the hub.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,

@@ -22,7 +22,7 @@ app.add_typer(team, name="team")
 _SHOWN, _CHARS = 50, 200
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="A name, or a machine's fingerprint, from team list.")
+    str, typer.Argument(metavar="NAME", help="A member's name or a machine's fingerprint, from team list.")
 ]
 
 
@@ -33,9 +33,11 @@ def join(
     ],
     *,
     code: Annotated[
-        str, typer.Option(metavar="CODE", help="The team's code, unless you are the first.")
+        str, typer.Option(metavar="CODE", help="The team's code; the first member has none.")
     ] = "",
-    name: Annotated[str, typer.Option(metavar="NAME", help="Your name there, instead of your login.")] = "",
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Your name in the team; default: your login.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Join a team's hub. Nothing is shared until you say so: [bold]claude-mem team share[/bold]."""
@@ -59,9 +61,7 @@ def share(
         typer.Argument(metavar="[WHAT…]", help="learnings, findings, summaries, observations; all; nothing."),
     ] = None,
     *,
-    prompts: Annotated[
-        bool, typer.Option("--prompts", help="What you typed, too, where it is told.")
-    ] = False,
+    prompts: Annotated[bool, typer.Option("--prompts", help="Include what you typed.")] = False,
     project: Project = "",
     as_json: AsJson = False,
 ) -> None:
@@ -116,7 +116,7 @@ def list_team(*, as_json: AsJson = False) -> None:
 def show(
     name: Name,
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = _SHOWN,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Show at most this many.")] = _SHOWN,
     as_json: AsJson = False,
 ) -> None:
     """Print what a colleague shares, trusted or not, and why a line is held back."""
@@ -175,7 +175,7 @@ def distrust(name: Name, *, as_json: AsJson = False) -> None:
 def leave(
     *,
     erase: Annotated[
-        bool, typer.Option("--erase", help="Take back what you shared, wherever it is.")
+        bool, typer.Option("--erase", help="Withdraw what you shared, from every member.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,

@@ -34,7 +34,7 @@ def import_transcripts(
     project: OnlyProject = "",
     since: Annotated[str | None, when("Sessions that began since: 2026-11-01, 12h, 2d.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what there is, and what Claude would cost.")
+        bool, typer.Option("--dry-run", help="Only print what there is and what Claude would cost.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

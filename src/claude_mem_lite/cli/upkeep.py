@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.forget.purge import Forgotten
     from claude_mem_lite.upkeep.reindex import Found
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print what would be deleted.")]
 
 _ALL_WELL = "Nothing was wrong; full text and indexes are made anew all the same."
 _SHORTEST_TEXT = 3
@@ -112,18 +112,20 @@ def prune(
 def forget(  # noqa: PLR0913  (each is an option of the command)
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID", help="Observations, sessions, learnings: ids, or how they begin."),
+        typer.Argument(
+            metavar="ID", help="Ids of observations, sessions or learnings, or their first letters."
+        ),
     ] = None,
     *,
-    session: Annotated[str, typer.Option(metavar="ID", help="A session with all that came of it.")] = "",
-    project: Annotated[
-        str, typer.Option(metavar="PATH", help="A project with all that is known of it.")
+    session: Annotated[
+        str, typer.Option(metavar="ID", help="Delete a session and everything made from it.")
     ] = "",
-    file: Annotated[str, typer.Option(metavar="PATH", help="A file, and what was done to it.")] = "",
+    project: Annotated[str, typer.Option(metavar="PATH", help="Delete everything about a project.")] = "",
+    file: Annotated[str, typer.Option(metavar="PATH", help="Delete everything about a file.")] = "",
     since: Annotated[str | None, when("Everything since then: 2026-11-01, 12h, 2d.")] = None,
     until: Annotated[str | None, when("Everything before then; with --since, between the two.")] = None,
     match: Annotated[
-        str, typer.Option(metavar="TEXT", help="Everything that contains this text, in any case.")
+        str, typer.Option(metavar="TEXT", help="Delete everything that contains this text, ignoring case.")
     ] = "",
     dry_run: DryRun = False,
     yes: Yes = False,

@@ -1,6 +1,6 @@
 """Score an observation by its text, its size and what a judge found. Pure.
 
-Source: unified PRD 13 for the weights; the three demands on a title count equally.
+Source: the project's requirements for the weights; the three demands on a title count equally.
 """
 
 import re
