@@ -1,9 +1,9 @@
-"""Build the blocks that a session is given of what came before it."""
+"""Build the blocks of memory that a session is shown as context."""
 
 from typing import Literal, get_args
 
-# What Claude Code says a session starts by; a block is shown via one of them, "recall" or "touch".
+# How a session starts, in Claude Code's words; also the `via` of a start block. Others: "recall", "touch", …
 Source = Literal["startup", "resume", "clear", "compact", "fork"]
 SOURCES: tuple[str, ...] = get_args(Source)
-# After these the session's context holds none of the blocks before.
+# Sources after which the session's context holds none of the earlier blocks.
 FRESH = frozenset({"startup", "compact"})

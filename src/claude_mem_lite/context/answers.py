@@ -1,7 +1,7 @@
-"""Answer a hook, and note what of the answer counts as shown, whichever process does it.
+"""Answer a hook, and note which parts of the answer count as shown.
 
-The web process and the helper that stands in for it while it is down both ask here, so that their answers
-are the same.
+Both the web process and the helper that replaces it while it is down use these functions, so that their
+answers are the same.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from claude_mem_lite.distill.observation import Capture
     from claude_mem_lite.search.hybrid import Searcher
 
-# 2,000 take an eighth of a second.
+# Rows sampled for the word statistics by a process that answers once; 2,000 take an eighth of a second.
 _ROWS_SAMPLED_ONCE = 250
-# A sub-agent starts as soon as it is called; a call that is older was refused.
+# A sub-agent starts as soon as it is called, so an older call was refused.
 _CALLED_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A block and its notes, as `Shown.add` takes them; those in `to_keep` belong into `event_log`."""
+    """A block and its notes, in the form of `Shown.add`; the notes in `to_keep` belong in `event_log`."""
 
     block: ContextBlock
     notes: tuple[dict[str, Any], ...] = ()
 
     @property
     def recalled(self) -> tuple[Line, ...]:
-        """The lines that answer a prompt."""
+        """The lines of the recall section, which answer a prompt."""
         return tuple(
             line for each in self.block.sections if each.name == context_rows.RECALL for line in each.lines
         )
 
     @property
     def to_keep(self) -> list[dict[str, Any]]:
-        """The notes of blocks with a text."""
+        """The notes of blocks that have text."""
         return [note for note in self.notes if note["tokens"]]
 
 
@@ -68,10 +68,10 @@ def with_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     shown: Shown,
     until: float | None = None,
 ) -> Answer:
-    """Answer a prompt; where the session's start had no whole block, that block comes first, once.
+    """Answer a prompt; a start block that was not available in full at the start comes first, once.
 
-    Without `searcher` prompts are matched by words alone, as fast as one can that does it only once; with
-    it meaning counts if it is ready by `until` (monotonic).
+    With `searcher`, the search uses vectors if they are ready by `until` (monotonic). Without it, a search by
+    words alone is set up that is fast for a single prompt.
     """
     late = _late_start(project_dir, session_id, shown)
     known = shown
@@ -101,7 +101,7 @@ def with_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
 
 
 def about_file(project_dir: str, file: str, *, session_id: str, shown: Shown) -> Answer:
-    """Answer a tool that read or changed a file, once for each file and session."""
+    """Answer a tool that read or changed a file, once per file and session."""
     from claude_mem_lite.context import blocks
     from claude_mem_lite.context.past import in_project
 
@@ -112,7 +112,7 @@ def about_file(project_dir: str, file: str, *, session_id: str, shown: Shown) ->
 
 
 def about_failure(capture: Capture, project_dir: str, *, session_id: str, shown: Shown) -> Answer:
-    """Answer a call that failed, where one has failed so before and something worked, once a session."""
+    """Answer a failed call with what worked after the same failure before, once per failure and session."""
     from claude_mem_lite.context import blocks
     from claude_mem_lite.distill.calls import told
     from claude_mem_lite.distill.failing import error_of
@@ -135,7 +135,7 @@ def at_subagent(  # noqa: PLR0913  (what is known of it)
     agent_type: str = "",
     task: str | None = None,
 ) -> Answer:
-    """Answer the start of a sub-agent; `task` is what it is to do (default: what the queue knows of that)."""
+    """Answer the start of a sub-agent; `task` is its prompt (default: the one found in the queue)."""
     from claude_mem_lite.context import blocks
 
     if task is None:
@@ -152,7 +152,7 @@ def _searcher_by_words() -> Searcher:
 
 
 def _late_start(project_dir: str, session_id: str, shown: Shown) -> ContextBlock | None:
-    """Return the block of a start that had none, None for all others; it is told as of that start."""
+    """Return the start block that a session is still owed, as of the time of its start, or None."""
     owed = shown.owed
     if owed is None or owed.get("source") not in SOURCES:
         return None

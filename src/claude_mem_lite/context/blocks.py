@@ -1,4 +1,4 @@
-"""Build the small blocks of a session: for a prompt, about a file, as a command fails, for a sub-agent."""
+"""Build the small blocks of a session: for a prompt, a file, a failed command or a sub-agent."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from claude_mem_lite.context.shown import Shown
     from claude_mem_lite.search.hybrid import Searcher
 
-# What a session needs of memory it mostly needs at first; beside a late start's block there is less room.
+# A session needs most of its memory at the first prompt; beside a late start block there is less room.
 RECALL_TOKENS, FIRST_TOKENS = 600, 900
 _LEAST_TOKENS = 100
 THREAD_TOKENS, MEANT_TOKENS = 400, 300
-# A prompt is about a branch's work if so many of the best rows are of sessions on it.
+# A prompt is about a branch's work if at least this many of the best rows are from sessions on it.
 _FEWEST_ROWS = 2
 _NOTHING = ContextBlock("")
-# Of a sub-agent's block the most that goes to the task, and what the rules leave to what works.
+# A sub-agent's block: its size, the limit for its task, and what the rules leave for "Works and fails".
 SUBAGENT_TOKENS, _TASK_TOKENS, _WORKS_TOKENS = 250, 110, 40
 _RULES = frozenset({"convention", "pattern", "preference"})
 _WORKS = frozenset({"gotcha", "dependency", "environment"})
-_READ, _LINES = 50, 5  # learnings
+_READ, _LINES = 50, 5  # most learnings that are read, most lines of a section
 _OBSERVATIONS, _SESSIONS, _FAILURES = 100, 5, 2
 
 
@@ -53,12 +53,12 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     until: float | None = None,
     branch: str = "",
 ) -> ContextBlock:
-    """Return what memory has on a prompt, within what the session may still spend on that.
+    """Return what memory has on a prompt, within the tokens that the session may still spend on recall.
 
-    It begins with where the work stands on `branch`, if the session has come to that since its start; with
-    the first prompt, on the branch that it is about.
-    `shown` is what the session was shown already (default: what `event_log` knows); what came too late for
-    the prompt before fills the room that is left. Meaning counts if it is ready by `until` (monotonic).
+    The block begins with the state of the work on `branch`, if the session was not shown it yet. At the first
+    prompt it may instead begin with the work on the branch that the prompt is about.
+    `shown` is what the session was shown already (default: as recorded in `event_log`). Lines that came too
+    late for the previous prompt fill the remaining room. Vectors are used if ready by `until` (monotonic).
     """
     started = time.monotonic()
     shown = shown or shown_to(session_id)
@@ -68,7 +68,7 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
     most = min(at_most, chosen.recall_tokens_per_session - shown.tokens["recall"])
     if not chosen.recall or most < _LEAST_TOKENS:
         return _NOTHING
-    # What the session did itself it has in its context already.
+    # The session's own observations are in its context already.
     said = Said((shown.ids - shown.parts) | context_rows.own_ids(session_id))
     room = most - SHORT_FENCE_TOKENS
     now = time.time()
@@ -101,9 +101,9 @@ def for_prompt(  # noqa: PLR0913  (who asks, what for, and until when)
 
 
 def _meant(asked: Asked, *, without: str, shown: Shown) -> str:
-    """Return the branch whose work a prompt is about, "" for none or one that was told of.
+    """Return the unmerged branch whose work a prompt is about, "" for none or one that was shown already.
 
-    Two of the best rows are of sessions on it, and it is not merged.
+    At least two of the best rows are from sessions on it.
     """
     rows = context_rows.sessions(asked.project_dir, without=without, limit=SESSIONS)
     branches = {row.id: row.branch for row in rows if row.branch not in {*SHARED_BRANCHES, *shown.branches}}
@@ -116,7 +116,7 @@ def _meant(asked: Asked, *, without: str, shown: Shown) -> str:
 
 
 def _on(branch: str, project_dir: str, *, without: str) -> Past:
-    """Return what the sessions on a branch did, but for one."""
+    """Return the past of the sessions on a branch, except the session `without`."""
     rows = context_rows.sessions(project_dir, without=without, branch=branch, limit=SESSIONS)
     past = Past(project_dir, time.time(), rows, branch=branch)
     return replace(past, gone=Superseded(project_dir, branch=branch)) if rows else past
@@ -125,7 +125,7 @@ def _on(branch: str, project_dir: str, *, without: str) -> Past:
 def _stands(
     past: Past, title: str, layer: Callable[[Past], list[Line]], *, said: Said, budget_tokens: int
 ) -> Section:
-    """Return where the work on a branch stands, as a layer of a start tells it."""
+    """Return a section on the state of the work on a branch, made by a layer of the start block."""
     section = Section("thread", title)
     if past.sessions:
         lines = layer(replace(past, room=budget_tokens))
@@ -135,9 +135,9 @@ def _stands(
 
 
 def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | None = None) -> ContextBlock:
-    """Return what memory knows of a file, absolute or relative to the project, once a session.
+    """Return what memory knows of a file, absolute or relative to the project, once per session.
 
-    As much as the session may still spend on files; `shown` as above.
+    The block is empty if the session has spent its tokens for files. `shown` is as in `for_prompt`.
     """
     started = time.monotonic()
     shown = shown or shown_to(session_id)
@@ -158,9 +158,9 @@ def for_failure(
     session_id: str,
     shown: Shown | None = None,
 ) -> ContextBlock:
-    """Return what worked when calls failed before as a command does now, once a session.
+    """Return what worked after earlier failures like that of a command, once per session.
 
-    `signatures` are those of how it failed (see `failing.Error`).
+    `signatures` identify the failure (see `failing.Error`).
     """
     started = time.monotonic()
     if not (shown or shown_to(session_id)).causes.isdisjoint(signatures):
@@ -176,9 +176,9 @@ def for_failure(
 
 
 def for_subagent(searcher: Callable[[], Searcher], project_dir: str, task: str) -> ContextBlock:
-    """Return the user's rules, what works and fails here, and what is known on a task ("": nobody knows it).
+    """Return the user's rules, what works and fails here, and what is known about a task ("" if unknown).
 
-    A sub-agent begins with nothing of the session's context: nothing is left out because the session has it.
+    A sub-agent starts without the session's context, so nothing is left out for being in that already.
     """
     started, now, said = time.monotonic(), time.time(), Said()
     past = Past(project_dir, now)
@@ -197,7 +197,7 @@ def for_subagent(searcher: Callable[[], Searcher], project_dir: str, task: str) 
 
 
 def _learned(past: Past, categories: Collection[str]) -> list[Line]:
-    """Return what was learned of some kinds and still holds, the surest first."""
+    """Return lines for the current learnings of some categories that are not stale, most confident first."""
     rows = context_rows.learnings(past.project_dir, least=layers.LEAST_CONFIDENCE, limit=_READ)
     return [
         past.learned(row, weight=row.confidence, reason=f"confidence {row.confidence:.2f}")
@@ -207,7 +207,7 @@ def _learned(past: Past, categories: Collection[str]) -> list[Line]:
 
 
 def _failing(past: Past) -> list[Line]:
-    """Return the commands that have not succeeded since they failed last, in the last sessions."""
+    """Return lines for commands of the last sessions that have not succeeded since they last failed."""
     ids = [row.id for row in context_rows.sessions(past.project_dir, limit=_SESSIONS)]
     rows = context_rows.observations(past.project_dir, ids, limit=_OBSERVATIONS)
     failed = open_failures(rows[::-1])[-_FAILURES:]

@@ -1,4 +1,4 @@
-"""Choose the lines of a block: the best by value per token, none twice, none cut in half. Pure."""
+"""Choose the lines of a block: the best by value per token, without duplicates, each one whole. Pure."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.kinds import Kind
 
-# A session's line stands over those of what it did.
+# A session's line is the heading of the lines about its work.
 HEADING: Kind = "session"
 LEARNING: Kind = "learning"
 
-# A line of which so large a share of the words stands in lines above says nothing new.
+# A line repeats another one that has at least this share of its words.
 SAID = 0.85
-# Below this many words a line is too short to be told from others by its words.
+# A line of fewer words is too short to be compared by its words.
 _FEW_WORDS = 4
-# "- " and the end of the line.
+# What each line costs beside its text: "- " and the line end.
 _MARKS = "- \n"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a block: `id` opens it, `value` (any unit, one layer's lines share it) is what it is worth.
+    """One line of a block: `id` is the row that it opens, `value` its worth in a unit shared by its layer.
 
-    `says` is what it tells, without age and id; `stands_for` are the ids of what need not be told beside it;
-    `reason` says where the value comes from; what `is_users`, in their own words, is nobody else's order.
-    What `says_more` of its row than any line of another kind comes although the row was shown; what
-    `is_one_of_many` lines of a row comes beside the others of its block. `stated` are marks of the statements
-    that it tells.
+    `says` is the text without age and id, `reason` explains the value, and `stands_for` are ids of rows that
+    the line makes redundant. `is_users` marks the user's own words, which cannot be someone else's orders. A
+    line with `says_more` is shown even if its row was shown before. One with `is_one_of_many` may stand
+    beside other lines of its row in the block. `stated` are the marks of the statements it contains.
     """
 
     id: str
@@ -52,13 +51,13 @@ class Line:
 
     @property
     def tokens(self) -> int:
-        """What the line costs."""
+        """The cost of the line, with list mark and line end."""
         return estimate_tokens(self.text + _MARKS)
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A line that is not in the block, and why."""
+    """A line that is not in the block, and the reason."""
 
     line: Line
     why: str
@@ -75,46 +74,46 @@ class Section:
 
     @property
     def tokens(self) -> int:
-        """What the section costs with its title."""
+        """The cost of the section with its title, 0 without lines."""
         if not self.lines:
             return 0
         return estimate_tokens(f"## {self.title}\n\n") + sum(line.tokens for line in self.lines)
 
 
 class Said:
-    """What a block, or a session's earlier blocks, have told already."""
+    """What a block and a session's earlier blocks have said already."""
 
     def __init__(self, ids: Collection[str] = ()) -> None:
         self._ids, self._here = set(ids), set[str]()
         self._words: list[tuple[Kind, frozenset[str]]] = []
 
     def has(self, row_id: str) -> bool:
-        """Tell whether a row was told before this block."""
+        """Tell whether a row was shown before this block."""
         return row_id in self._ids
 
     def add(self, line: Line) -> None:
-        """Note a line."""
+        """Record a line of this block."""
         self._here |= {line.id, *line.stands_for}
         self._words.append((line.kind, _words(line)))
 
     def why(self, line: Line) -> str:
-        """Return why a line would be one too many, "" if it would not."""
+        """Return why a line would be redundant, "" if it would not."""
         before = self._ids if line.is_one_of_many else self._ids | self._here
         if line.id in before and not line.says_more:
             return "already shown"
-        # What was learned is told as such, whatever else says it.
+        # A learning is shown as a learning, even if a line of another kind says the same.
         others = (said for kind, said in self._words if line.kind != LEARNING or kind == LEARNING)
         told = _words(line)
         return "another line says it" if any(_repeats(told, other) for other in others) else ""
 
 
 def added(line: Line, note: str) -> Line:
-    """Return a line with a harmless note at its end."""
+    """Return a line with a note, already made harmless, appended."""
     return replace(line, text=line.text + note, says=line.says + note) if note else line
 
 
 def vet(line: Line, section: Section) -> Line | None:
-    """Return a line as it may be told, None if nothing of it may; the section notes what is withheld."""
+    """Return a line without withheld parts, None if nothing is left; the section records what is withheld."""
     says, why = (line.says, "") if line.kind == LEARNING else vetted(line.says, is_users=line.is_users)
     if why:
         section.left_out.append(LeftOut(line, f"withheld{' in part' if says else ''}: {why}"))
@@ -124,9 +123,10 @@ def vet(line: Line, section: Section) -> Line | None:
 
 
 def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: Said, most: int = 100) -> int:
-    """Put the lines with the best value per token into a section, in the order given; return what is left.
+    """Add the lines with the best value per token to a section, in the given order; return the tokens left.
 
-    `budget_tokens` is what the section may cost, title included; `most` its lines. `said` hears of each line.
+    `budget_tokens` is the limit for the section with its title, `most` the limit for its lines. Each added
+    line is recorded in `said`.
     """
     left = budget_tokens - Section(section.name, section.title, [_NOTHING]).tokens
     chosen: dict[int, tuple[Line, frozenset[str]]] = {}
@@ -146,7 +146,7 @@ def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: S
             chosen[at] = line_told, told
             left -= line_told.tokens
     told_lines = [chosen[at][0] for at in sorted(chosen)]
-    # A heading with nothing under it says nothing.
+    # Drop headings without lines under them.
     section.lines += [
         line
         for line, below in pairwise([*told_lines, _NOTHING])
@@ -162,7 +162,7 @@ def _repeats(told: frozenset[str], said: frozenset[str]) -> bool:
 
 
 def _words(line: Line) -> frozenset[str]:
-    """Return the words by which a line says something; a session's is a heading, which others may have."""
+    """Return the words that a line is compared by; none for a heading, whose words other lines may repeat."""
     return frozenset() if line.kind == HEADING else frozenset(words(line.says)) - STOP_WORDS
 
 

@@ -22,17 +22,17 @@ from claude_mem_lite.storage import DatabaseError, queries
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens, unique
 
-# A layer that takes longer is left out: the hook waits half a second for all of them.
+# A layer that takes longer is left out: the hook waits half a second for all layers together.
 LAYER_S = 0.1
 # /clear ends one session and starts the next at once.
 _CLEARED_S = 60.0
 _SESSIONS_READ = 30
 _READ = 300
 _STATE_LINES, _EARLIER_LINES = 20, 100
-# Claude Code tells the seconds since the last answer rounded; the Stop hook comes a moment after it.
+# Claude Code rounds the seconds since the last answer, and the Stop hook runs a moment after it.
 _ROUNDED_S = 3.0
 FUNCTION_MAP = "function_map"
-# What the fence of a block in short costs.
+# Tokens of the fence of a short block.
 SHORT_FENCE_TOKENS = 42
 _MARKS = re.compile(r"^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -41,9 +41,9 @@ _LONGEST_NOTE = 600
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Tokens: of the whole block, and at most of each layer; the last, earlier work, has what they leave.
+    """Token limits of the whole block and of each layer; `reserve` is for the fence.
 
-    The reserve is for the fence.
+    The last layer, earlier work, gets what the others leave.
     """
 
     total: int = 2_000
@@ -61,9 +61,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock:
-    """The text for the model and what it is made of; `skipped` are layers that could not be read in time.
+    """The text for the model and its parts; `skipped` are layers that could not be read in time.
 
-    `branch` is the one whose thread it has been asked for, None for none.
+    `branch` is the branch whose state of work the block was built for, None for none.
     """
 
     text: str
@@ -76,18 +76,18 @@ class ContextBlock:
 
     @property
     def ids(self) -> list[str]:
-        """What opens the lines, each once."""
+        """The ids of the lines, each once."""
         return list(dict.fromkeys(line.id for section in self.sections for line in section.lines))
 
     @property
     def also(self) -> list[str]:
-        """What the lines tell beside that of which they bear the id."""
+        """Further ids of rows that the lines cover."""
         lines = [line for section in self.sections for line in section.lines]
         return sorted({row_id for line in lines for row_id in line.stands_for} - set(self.ids))
 
     @property
     def named(self) -> list[str]:
-        """The ids of changes that a line only names: it says neither why nor who is concerned."""
+        """The ids of changes that a line only names, without the reason or the callers affected."""
         names: set[str] = set()
         told: set[str] = set()
         for section in self.sections:
@@ -97,18 +97,18 @@ class ContextBlock:
 
     @property
     def parts(self) -> list[str]:
-        """The ids of rows of which lines tell a part only."""
+        """The ids of rows that are shown only in part."""
         lines = [line for section in self.sections for line in section.lines]
         return sorted({line.id for line in lines if line.is_one_of_many} - {*self.named, *self.also})
 
     @property
     def stated(self) -> list[str]:
-        """The marks of the statements that lines tell."""
+        """The marks of the statements in the lines."""
         lines = (line for section in self.sections for line in section.lines)
         return sorted({mark for line in lines for mark in line.stated})
 
     def as_json(self, *, explain: bool = False) -> dict[str, Any]:
-        """Return the fields for an answer in JSON; `explain` adds each line, and each left out, with why."""
+        """Return the fields for a JSON answer; `explain` adds each line, shown or left out, with a reason."""
         found: dict[str, Any] = {
             "context": self.text,
             "tokens": self.tokens,
@@ -128,7 +128,7 @@ class ContextBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """A section: `name` is that of its tokens in the budget, too; at most so many of its lines go in."""
+    """A section to build: `name` is also its field in `Budget`, `most` its limit of lines."""
 
     name: str
     title: str
@@ -159,12 +159,12 @@ def build(  # noqa: PLR0913  (all of them say what started)
     now: float | None = None,
     branch: str = "",
 ) -> ContextBlock:
-    """Return the block for a session of a project; without text where there is nothing to tell.
+    """Return the block for the start of a session; its text is empty if there is nothing to show.
 
-    `source` is what Claude Code says: "startup", "resume", "clear", "compact" or "fork"; `idle_s` how many
-    seconds ago a forked conversation had its last answer. `shown` are the ids that the session has in its
-    context already (default: what is noted of it); they do not come again. `branch` is what the session is on
-    (default: what the queue, or the project's folder, says of that).
+    `source` is "startup", "resume", "clear", "compact" or "fork", as given by Claude Code. `idle_s` is how
+    many seconds ago a forked conversation had its last answer. `shown` are the ids already in the session's
+    context (default: as recorded), which are left out. `branch` is the session's branch (default: from the
+    queue, else from the project's folder).
     """
     started = time.monotonic()
     now = time.time() if now is None else now
@@ -183,7 +183,7 @@ def build(  # noqa: PLR0913  (all of them say what started)
     if branch not in SHARED_BRANCHES:
         ours_first = sorted(past.sessions, key=lambda row: row.branch != branch)
         past = replace(past, sessions=ours_first, branch=branch)
-    # Sessions that went on since are told anew.
+    # Sessions that have gone on since are shown again.
     went_on = {row.id for row in past.sessions} if past.since else ()
     said = Said(set(shown).difference(went_on))
     sections, skipped = [], []
@@ -217,8 +217,8 @@ def assemble(
 ) -> ContextBlock:
     """Fence the sections, dropping the last lines until the block is within its tokens and UTF-16 units.
 
-    `started` is when the work began, by `time.monotonic`. Without `project_dir` the block is in short: it
-    saves what the first one of a session has said.
+    `started` is when the work began, by `time.monotonic`. Without `project_dir` the fence is short: it omits
+    what the first block of a session has explained.
     """
     while True:
         filled = [section for section in sections if section.lines]
@@ -242,7 +242,7 @@ def assemble(
 
 
 def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None, now: float) -> Past:
-    """Return what may be told: after a resumption what is new, else all but the session's own."""
+    """Return the past to show: what is new after a resume or a fork, else all but the session's own."""
     since = ""
     if source == "resume":
         at = [
@@ -253,7 +253,7 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
         session = queries.session(session_id)
         since = at[-1] if at else session.started_at if session else ""
     elif source == "fork":
-        # The parent's blocks are in the fork's context: it lacks what others did after its last answer.
+        # A fork has its parent's blocks in context. It lacks what others did after the parent's last answer.
         forked_at = now - (idle_s or 0.0)
         since = inbox.utc_text(forked_at)
         session_id = _answered_at(project_dir, forked_at) or session_id
@@ -264,7 +264,7 @@ def _scope(project_dir: str, session_id: str, source: str, idle_s: float | None,
 
 
 def _answered_at(project_dir: str, at: float) -> str:
-    """Return the session that was answered nearest to a time in Unix seconds, "" for none."""
+    """Return the session with an answer nearest to a time in Unix seconds, "" if none is within 3 s."""
     span = inbox.utc_text(at - _ROUNDED_S), inbox.utc_text(at + _ROUNDED_S)
     answers = context_rows.answers_between(project_dir, *span)
     return (
@@ -273,7 +273,7 @@ def _answered_at(project_dir: str, at: float) -> str:
 
 
 def _state(session_id: str, source: str) -> list[_Layer]:
-    """Return the layer with the working state of the session that was compacted or cleared."""
+    """Return the layer with the working state of a compacted or cleared session; none for other sources."""
 
     def cleared(past: Past) -> list[Line]:
         since = inbox.utc_text(past.now - _CLEARED_S)
@@ -289,7 +289,7 @@ def _state(session_id: str, source: str) -> list[_Layer]:
 
 
 def _title(layer: _Layer, past: Past) -> str:
-    """Return a layer's title; of a branch that no session was on, the thread is another's."""
+    """Return a layer's title; the thread's says so when it is about another branch than the session's."""
     is_others = past.branch and past.newest and past.newest.branch != past.branch
     return (
         f"{layer.title}, on other branches than this" if layer.name == "thread" and is_others else layer.title
@@ -319,7 +319,7 @@ def _ms_since(started: float) -> float:
 
 
 def _without_told(lines: Sequence[Line], project_dir: str) -> list[Line]:
-    """Return the lines without the learnings that the client's index of notes surely says as well."""
+    """Return the lines without the learnings that are clearly in the client's own index of notes, too."""
     if all(line.kind != "learning" for line in lines):
         return list(lines)
     told = [text for line in auto_memory.index_lines(project_dir) for text in _texts(line)]
@@ -327,7 +327,7 @@ def _without_told(lines: Sequence[Line], project_dir: str) -> list[Line]:
 
 
 def _is_told(says: str, told: Sequence[str]) -> bool:
-    """Tell whether one text surely says all that a learning says: the same claim, and no word less."""
+    """Tell whether one text makes the same claim as a learning and has all of its terms."""
     category, _, content = says.partition(": ")
     content = content if category.partition(",")[0] in CATEGORIES else says
     wanted = set(terms(content))
@@ -338,7 +338,7 @@ def _is_told(says: str, told: Sequence[str]) -> bool:
 
 
 def _texts(line: str) -> tuple[str, ...]:
-    """Return what a line of the index says: all of it without its marks, and what stands behind its link."""
+    """Return the texts of an index line: all of it without its list marks, and the part after its link."""
     text = _MARKS.sub("", line[:_LONGEST_NOTE]).strip()
     behind = re.split(r"\s[–—-]\s|:\s", text, maxsplit=1)[-1]
     return unique((_LINK.sub(r"\1", text), behind if _LINK.search(text) else ""))

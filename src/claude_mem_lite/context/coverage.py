@@ -1,8 +1,8 @@
-"""Choose what a block says of many sessions: the statements that together name most of what matters. Pure.
+"""Choose the statements of many sessions that together cover most of the important names. Pure.
 
-Budgeted maximum coverage, greedily: each statement is worth the names in it that none before it has, the less
-the more of it has been told, and a name is worth how often recent sessions spoke of it, and how few of them
-did. What speaks of the branch's topic, by the words of its name, is worth more. Source: E. Filatova and
+This is greedy budgeted maximum coverage. A statement is worth the names in it that no chosen statement has,
+scaled by their share of it. A name is worth more the more often recent sessions mention it, and the fewer of
+them do. Statements about the topic in the branch's name are worth more. Source: E. Filatova and
 V. Hatzivassiloglou, A formal model for information selection in multi-sentence text extraction, 2004.
 """
 
@@ -19,25 +19,25 @@ from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.search.words import is_part, words
 from claude_mem_lite.text import SIGNS
 
-# A turn's statements are worth so much of those of the turn after it.
+# Worth of a turn's statements relative to those of the next turn.
 _TURN_FADES = 0.95
-# A name that few sessions speak of says more, to this power of its idf.
+# Exponent of a name's idf: a name that few sessions mention says more.
 _RARITY = 2.0
-# A plain word is worth so much of a name.
+# Weight of a plain word, relative to a name.
 _WORD = 0.05
 _SHORTEST_WORD = 4
-# What a statement costs beside its words, in characters: in a line that is begun, and in one of its own.
+# Overhead of a statement in characters: in an existing line, and in a line of its own.
 _JOINT, _LINE = 2, 14
-# What readers would keep of a report grows with the logarithm of a statement's length in so many characters,
-# of which its head's count for less; a sentence of a paragraph is kept more than an item of a list. Least
-# squares over 630 statements that two readers graded 0 to 2; both agreed on 94 % of 191.
+# Readers keep longer statements of a report: the grade grows with the logarithm of the length, in units of
+# _LENGTH characters, where characters of the head count less. Sentences of a paragraph rank above list items.
+# Least squares fit over 630 statements that two readers graded 0 to 2; both agreed on 94 % of 191.
 _LENGTH, _OF_HEAD, _GROWS, _OFFSET, _SENTENCE, _LEAST_KEPT = 80, 0.6, 1.43, -0.67, 0.3, 0.1
 _ENDS = (".", "!", "\u3002", "\uff01")
-# A sign of a script that parts no words says as much as it and so many letters.
+# A character of a script without spaces between words counts as itself and this many letters more.
 _SIGN, _OF_SIGN = re.compile(f"[{SIGNS}]"), 2.0
-_PASSING = 0.5  # what was only supposed, or held for a moment
-_OF_TESTS = 0.5  # what names one: readers strike most of that
-_LEAST = 60  # characters in which hardly a line fits
+_PASSING = 0.5  # factor for a guess, or for something true only for a moment
+_OF_TESTS = 0.5  # factor for a statement about a test: readers drop most of these
+_LEAST = 60  # characters; hardly a line fits in fewer
 _TICKET, _NO_WORD = re.compile(r"[A-Za-z]{2,}-\d+"), re.compile(r"[\W_]+")
 
 
@@ -51,19 +51,19 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
     branch: str = "",
     headings: Sequence[tuple[str, int]] = (),
 ) -> list[tuple[int, Said]]:
-    """Return what to tell in so many characters of what was stated since a time, the best first.
+    """Return the statements made since a time that cover most in `chars` characters, best first.
 
-    `states` are those of sessions, those that matter most first, each with what its words are worth; each
-    statement comes with the place of its state. `told` is what the block says already; `use` is what a
-    statement is still worth (0 to 1); `branch` is the name of the one that the block is for; `headings` say
-    under which heading each state is told, with its characters (default: its own).
+    `states` are the sessions' states, most important first, each with a weight; each returned statement has
+    the index of its state. `told` are the texts already in the block. `use` is how much a statement is still
+    worth (0 to 1). `branch` is the branch that the block is for. `headings` are the name and length in
+    characters of the heading that each state is shown under (default: one of no length each).
     """
     weights, rarity = _weights(states)
     pool = list(_pool(states, rarity, since=since, use=use, topic=_topic(branch)))
     covered: set[str] = set().union(*map(_terms, told))
-    begun: set[str | tuple[str, str]] = set()  # the ids of rows that have a line, and the heads in it
+    begun: set[str | tuple[str, str]] = set()  # ids of rows that have a line, and (id, head) of its heads
     heading = headings or [(str(at), 0) for at in range(len(states))]
-    under: defaultdict[str, list[int]] = defaultdict(list)  # what stands under a heading that is not told
+    under: defaultdict[str, list[int]] = defaultdict(list)  # the statements under each heading not used yet
     for number, (at, *_) in enumerate(pool):
         under[heading[at][0]].append(number)
 
@@ -88,7 +88,7 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
         if number in chosen or cost(number) > chars:
             continue
         now = gain(number)
-        if heap and now < -worth and now < -heap[0][0]:  # what was chosen meanwhile says a part of it
+        if heap and now < -worth and now < -heap[0][0]:  # statements chosen since cover part of it
             heapq.heappush(heap, (-now, number))
             continue
         if now <= 0:
@@ -98,7 +98,7 @@ def choose(  # noqa: PLR0913  (all of them say what matters)
         covered |= terms
         chosen[number] = at, said
         begun |= {said.row_id, (said.row_id, said.head)}
-        for other in under.pop(heading[at][0], ()):  # what costs less now
+        for other in under.pop(heading[at][0], ()):  # these cost less now
             heapq.heappush(heap, (-gain(other), other))
     return list(chosen.values())
 
@@ -111,9 +111,9 @@ def _pool(
     use: Callable[[Said], float],
     topic: frozenset[str],
 ) -> Iterator[tuple[int, Said, frozenset[str], float]]:
-    """Yield what was stated since a time: its state's place, its terms, and what it is worth by itself."""
+    """Yield each statement made since a time with its state's index, its terms and its own worth."""
     for at, (state, _) in enumerate(states):
-        turns: dict[str, int] = {}  # how many came after each
+        turns: dict[str, int] = {}  # number of later turns, by row id
         for said in state.statements:
             after = turns.setdefault(said.row_id, len(turns))
             if said.at > since:
@@ -123,7 +123,7 @@ def _pool(
 
 
 def form(said: Said) -> float:
-    """Return what a statement is worth by its form alone."""
+    """Return the worth of a statement by its form alone: its length, kind and certainty."""
     is_sentence = not said.head and said.says.endswith(_ENDS)
     length = _width(said.says) + _OF_HEAD * _width(said.head)
     worth = max(_LEAST_KEPT, _OFFSET + _GROWS * log1p(length / _LENGTH) + _SENTENCE * is_sentence)
@@ -137,7 +137,7 @@ def _width(text: str) -> float:
 
 
 def _weights(states: Sequence[tuple[State, float]]) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """Return what each name is worth, and each word, and how rare each term is among the states."""
+    """Return the weight of each name and word, and the rarity of each term among the states."""
     weights: defaultdict[str, float] = defaultdict(float)
     spoken: Counter[str] = Counter(name for state, _ in states for name in state.names)
     for state, share in states:
@@ -158,7 +158,7 @@ def _weights(states: Sequence[tuple[State, float]]) -> tuple[Mapping[str, float]
 
 
 def _topic(branch: str) -> frozenset[str]:
-    """Return the terms in a branch's name but for its first part: "me/fix-x", "feature/x"."""
+    """Return the terms of the last part of a branch's name: "fix" and "x" of "me/fix-x"."""
     name = branch.rpartition("/")[2]
     tickets = frozenset(match.lower() for match in _TICKET.findall(name))
     return tickets | _terms(_NO_WORD.sub(" ", name))
@@ -166,5 +166,5 @@ def _topic(branch: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8_192)
 def _terms(text: str) -> frozenset[str]:
-    """Return the names in a text, and its longer words, each of these after a blank."""
+    """Return the names in a text, and its longer words, each prefixed with a space."""
     return names(text) | {f" {each}" for each in words(text) if len(each) >= _SHORTEST_WORD or is_part(each)}

@@ -1,4 +1,4 @@
-"""Cut out of a row what answers a prompt: whole sentences and lines with most of its evidence. Pure."""
+"""Extract from a row the sentences and lines that answer a prompt best. Pure."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -15,33 +15,33 @@ from claude_mem_lite.search.words import lemma, words
 from claude_mem_lite.text import unique
 
 TITLE_CHARS = 140
-# More of a row is not looked at.
+# Most characters and lines of a row that are read.
 MOST_CHARS, MOST_LINES = 4_000, 80
-# What the title or a sentence taken before has said counts this much; a line of the detail; one that is gone.
+# Factors for a lemma already in the title or a chosen sentence, a line of the detail, and a removed line.
 REPEATED, DETAIL, REMOVED = 0.3, 0.5, 0.25
-# Of a sentence that says something new, less than this share of the words has been told.
+# A sentence says nothing new if at least this share of its lemmas was already chosen.
 SAID = 0.7
-# Evidence is worth more said shortly: it counts by the root of the length, of which so much is for nothing.
+# Short texts are preferred: evidence is divided by the square root of the length plus this many characters.
 _SHORT = 60
-# What a new name of code is worth in a report, in nats, and of how many in one sentence.
+# Worth of a new code name in a report, in nats, and the most names that count in one sentence.
 NAMED, _NAMES = 1.6, 2
-# A piece cut out of what is too long begins so many characters before the first word that counts.
+# A piece of a text that is too long begins this many characters before the first matching word.
 _BEFORE = 40
 
-_REMOVED = "- "  # in the detail of an edit
+_REMOVED = "- "  # prefix of a removed line in the detail of an edit
 _ENDS = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]”))\s+(?=[^a-z\s])|\n+")
-# What was run, which the title tells in words.
+# The command of a summary, which the title describes in words.
 _COMMAND = re.compile(r"(?:Ran|[^`]{1,80}:) `[^`]*(?:`\W*)?")
-# Half sentences and what local summaries list between semicolons, but for those in parentheses.
+# Separates clauses, and the lists in rule-written summaries, at semicolons outside of parentheses.
 _ITEMS = re.compile(r"(?<=;)\s+(?![^(]{0,200}\))")
-# Of local summaries: how much of a file was read or changed.
+# In rule-written summaries: how much of a file was read or changed.
 _COUNT = re.compile(r"(?:Created|Edited|Read|Rewrote) [^:]+(?: \([^()]*\)\.|: (?:lines )?\d[^.]*\.?)")
 
 
 def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float], *, chars: int) -> str:
-    """Return "Title: what answers" in a harmless line of about `chars`; `weights` are the idf of lemmas.
+    """Return the title and the best matching texts of a row, in a harmless line of about `chars` characters.
 
-    The detail is captured text: what is told of it is quoted.
+    `weights` are the idf of the prompt's lemmas. Lines of the detail are quoted, as it is captured text.
     """
     title = harmless(title, chars=TITLE_CHARS)
     summary = summary[:MOST_CHARS]
@@ -65,9 +65,9 @@ def excerpt(title: str, summary: str, detail: str, weights: Mapping[str, float],
 def reported(
     title: str, report: str, weights: Mapping[str, float], *, chars: int, known: Collection[str] = ()
 ) -> str:
-    """Return what a report states on a prompt in a harmless line of at most `chars`; its title without any.
+    """Return a report's best matching statements in a harmless line of at most `chars`, else its title.
 
-    `weights` are the idf of lemmas, `known` marks of statements that need not be told again.
+    `weights` are the idf of the prompt's lemmas, `known` marks of statements that are not repeated.
     """
     stated = [each for each in statements(report) if mark(each.text) not in known]
     has = [set(lemmas(each.text)) & weights.keys() for each in stated]
@@ -108,7 +108,7 @@ def lemmas(text: str) -> list[str]:
 def _chosen(
     texts: Sequence[str], sentences: int, title: set[str], weights: Mapping[str, float], room: int
 ) -> dict[int, str]:
-    """Return the texts to tell by place: with evidence, then sentences, then lines, from below those on."""
+    """Return the chosen texts by index: those that match first, then, after these, sentences before lines."""
     says = [set(lemmas(text)) for text in texts]
     chosen: dict[int, str] = {}
     told, answered = set(title), set[str]()
@@ -149,7 +149,7 @@ def _chosen(
 
 
 def _piece(text: str, names: set[str], chars: int) -> str:
-    """Return a long text's beginning, or a piece of it from shortly before its first word that counts."""
+    """Return the beginning of a long text, or a piece from shortly before its first matching word."""
     places = (match.start() for match in re.finditer(r"\w+", text) if lemma(match[0].lower()) in names)
     first = next(chain(places, [0]))
     start = max(0, min(first - _BEFORE, len(text) - chars)) if first > chars // 2 else 0

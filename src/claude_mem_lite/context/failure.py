@@ -1,4 +1,4 @@
-"""Tells what sessions found out: which commands run, which fail, what works instead, what was explained."""
+"""Lines about what sessions found out: commands that run or fail, what works instead, explanations given."""
 
 import os.path
 import re
@@ -27,34 +27,34 @@ BUDGET_TOKENS = 200
 LINES = 12
 
 _CHARS = 400
-_YOUNG = 20  # sessions
-_COMMANDS = 6  # that were run most
-# How a command begins that enters a folder, or sets variables; in fewer of its runs that does not count.
+_YOUNG = 20  # a project with fewer sessions is young
+_COMMANDS = 6  # most commands in the line of commands run most
+# A command's `cd` prefix, variables and rest; a prefix in less than this share of its runs is ignored.
 _HOW, _SELDOM = re.compile(r"((?:cd \S+ && )?)((?:\w+=\S* )*)(.+)"), 0.25
-_FINDINGS = 20  # of which lines are made
+_FINDINGS = 20  # most findings that get a line
 _COMMAND = re.compile(r"`([^`]+)`")
 _SUBS = 2  # words of a sub-command, as in `gh pr create`
-_JOINS = 3  # letters of a word that joins others, at most
-_INFLECTED = 4  # letters of a name that a language may put an ending to: "committen", "tests"
-# A failure is worth so much less for each session that has not met it.
+_JOINS = 3  # most letters of a conjunction
+_INFLECTED = 4  # least letters of a name that may be inflected: "committen", "tests"
+# Factor for a failure per session since that has not met it.
 _FADES = 0.85
-# What nothing is known to cure is worth so much of what has a cure, and one that is told as run most anyway.
+# Weight of a failure without a known cure, relative to one with a cure; and of a cure that is run most.
 _NO_CURE, _TOLD = 0.3, 0.3
-# The sessions in which an explanation may have been given before, and how many of these are told.
+# Newest sessions that are searched for repeated explanations, and the most explanations that are shown.
 _SESSIONS, _EXPLAINED = 60, 2
-# What is found out twice will be needed again: "a new field of `A` has to be copied to `B`". A pair of names
-# counts where so many sessions and pieces of work join it.
-_JOINED, _WORKS, _TOGETHER = 3, 2, 0.6  # of the sessions that speak of either name, so many join them
-_MOST_NAMES, _SHORTEST = 4, 4  # a statement of more is a list
+# An explanation given repeatedly will be needed again: "a new field of `A` has to be copied to `B`". Least
+# sessions and pieces of work with statements that join a pair of names.
+_JOINED, _WORKS, _TOGETHER = 3, 2, 0.6  # least share of the sessions naming either that join both
+_MOST_NAMES, _SHORTEST = 4, 4  # most names of a statement (more are a list), least letters of a name
 
 
 def recurring(past: Past) -> list[Line]:
-    """Return what failed here and what worked, a line each; all that linters say in one.
+    """Return one line per recurring failure with its cure; linter rules share a single line.
 
-    What one session met is told if the call with something more worked, in a young project, where little can
-    have recurred, if much the same call did. A look for what is not there, or a `cd` to it, is a slip, told
-    when it happens again. What worked with something that is gone since is not told; what is run most anyway
-    gives way.
+    A failure in one session only is included if the same call with something added worked; in a young
+    project, where little can have recurred, a similar call suffices. Slips (calls that only look for
+    something, `cd` to a folder that is not there) and cures that use something that is gone are left out.
+    Cures that are among the commands run most weigh less.
     """
     is_young = len(past.sessions) < _YOUNG
     rows = past.failed
@@ -82,7 +82,7 @@ def recurring(past: Past) -> list[Line]:
 
 
 def with_failed(past: Past) -> Past:
-    """Return a past with the calls that failed, and what their programs have not worked with since."""
+    """Return a past with its failed calls, and the operands that programs missed and have not used since."""
     rows = finding_rows.known(past.project_dir)
     missed = missing(rows)
     for row in past.sessions if missed else ():
@@ -95,7 +95,7 @@ def with_failed(past: Past) -> Past:
 def as_before(
     past: Past, signatures: Collection[str], command: str, *, session_id: str, budget_tokens: int
 ) -> Section:
-    """Return what worked in other sessions that met a failure; without lines where nothing is known to."""
+    """Return what worked in other sessions after a failure; no lines if no cure is known."""
     section = Section("failure", "This has failed before")
     rows = finding_rows.known(past.project_dir, signatures=signatures, without=session_id)
     lines = [_line(past, each, each.says) for each in findings(rows, command=command) if each.works]
@@ -104,10 +104,10 @@ def as_before(
 
 
 def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_tokens: int) -> Section:
-    """Return what worked when calls failed as a prompt's paste says, or what a bare prompt's commands meet.
+    """Return the cures of failures pasted into a prompt, or the known failures of commands that it names.
 
-    Of a prompt like "commit and push" half of the words have to be sub-commands of what fails for sure;
-    without lines where they are not.
+    At least half of the words of a prompt like "commit and push" must be sub-commands of commands with sure
+    failures; otherwise the section has no lines.
     """
     section = Section("failure", "This has failed before")
     budget_tokens = min(budget_tokens, BUDGET_TOKENS)
@@ -124,7 +124,7 @@ def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_to
         if each.is_sure and not each.rule and not each.is_slip and (words := _named_in(asked, each.command))
     }
     called = set[str]().union(*named.values())
-    # "e", "und" and "y" are no words of a command.
+    # Conjunctions ("e", "und", "y") are not counted as words of a command.
     if named and 2 * len(called) >= len({word for word in asked if word in called or len(word) > _JOINS}):
         lines = [_line(past, each, each.says) for each in named]
         fill(section, lines, budget_tokens=budget_tokens, said=said)
@@ -132,7 +132,7 @@ def asked_for(past: Past, prompt: str, *, session_id: str, said: Said, budget_to
 
 
 def _named_in(asked: set[str], command: str) -> set[str]:
-    """Return the words that are sub-commands of a command, or its program where it has none."""
+    """Return the words that name a command's sub-commands, or its program if it has none."""
     named = set[str]()
     for step in steps(command):
         subs = [word for word in step.operands[:_SUBS] if word.isascii() and word.replace("-", "").isalpha()]
@@ -146,19 +146,19 @@ def _is_form_of(word: str, name: str) -> bool:
 
 
 def _is_gone(past: Past, command: str, at: str) -> bool:
-    """Tell whether something that a command of a time names is gone: a recipe, a script, an option."""
+    """Tell whether something that a command of time `at` names is gone: a recipe, a script, an option."""
     words = (word for step in steps(command) for word in step.words[1:] if not set(word) & set(" `"))
     names = (os.path.basename(part) for word in words for part in word.lstrip("-").split("="))
     return bool(past.gone(" ".join([*(f"`{name}`" for name in names if name), command]), at))
 
 
 def _run_most(past: Past, failing: Collection[str]) -> list[Line]:
-    """Return the commands that several sessions ran, those of most and of the last ones first, in a line.
+    """Return one line with the commands that several sessions ran, the most and most recently run first.
 
-    Each is told with the folder in which it is mostly given, and the variables without which the last session
-    that ran it did not; `failing` are shapes of those that have failed since they worked.
+    Each has the folder in which it is usually run, and the fewest variables that the last session running it
+    set. Commands whose shape is in `failing` have not worked since and are left out.
     """
-    folders: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by the words
+    folders: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by command
     variables: dict[str, str] = {}
     met: defaultdict[str, set[str]] = defaultdict(set)
     for at, row in enumerate(past.sessions):
@@ -187,13 +187,13 @@ def _run_most(past: Past, failing: Collection[str]) -> list[Line]:
 
 
 def _usual(folders: Mapping[str, float]) -> str:
-    """Return the folder in which a command is given, unless it is seldom named."""
+    """Return the longest `cd` prefix that a command is often run with, "" if it is usually run without."""
     usual = [folder for folder, worth in folders.items() if worth >= _SELDOM * sum(folders.values())]
     return max(usual, key=lambda folder: (len(folder), folder))
 
 
 def _explained(past: Past) -> list[Line]:
-    """Return what the assistant has explained in several sessions, as said by it."""
+    """Return lines for explanations that the assistant gave in several sessions, in its own words."""
     rows = [] if past.since else sessions(past.project_dir, limit=_SESSIONS)
     told = explained([(work_of(row.id, row.branch), past.state(row)) for row in rows if row.state])
     return [
@@ -218,10 +218,10 @@ def _line(past: Past, found: Finding, says: str, *, share: float = 1.0) -> Line:
 
 
 def explained(states: Sequence[tuple[str, State]]) -> list[tuple[Statement, int]]:
-    """Return statements with how many sessions joined the same two names, most sessions first.
+    """Return statements that join two names in several sessions, with the number of these, most first.
 
-    `states` are those of sessions, the newest first, each with the work that it was part of: its branch, on a
-    shared one the session itself. A statement is told once.
+    `states` are the sessions' states, newest first, each with its piece of work: the branch or, on a shared
+    branch, the session itself. Each statement is returned once.
     """
     files = {form for _, state in states for path in state.files for form in _forms(path)}
     spoken: defaultdict[str, set[int]] = defaultdict(set)
@@ -245,6 +245,6 @@ def explained(states: Sequence[tuple[str, State]]) -> list[tuple[Statement, int]
 
 
 def _forms(path: str) -> tuple[str, str]:
-    """Return how a statement names a file: with its ending and without."""
+    """Return the names of a file in statements: with its extension and without."""
     base = os.path.basename(path).lower()
     return base, base.partition(".")[0]

@@ -1,8 +1,8 @@
-"""Judge whether memory has something that a prompt needs. Pure.
+"""Estimate how likely memory has something that a prompt needs. Pure.
 
-Two things count: whether the project has to do with the prompt at all (`nearness`, and how many of its words
-the memory has), and whether it has an answer (the evidence of the words found). A question has its answer in
-the past rather than a task or a paste.
+Two things count: whether the project is related to the prompt (`nearness`, and the share of its words that
+memory has), and whether it has an answer (the evidence of the matching words). Questions are answered by the
+past more often than tasks or pasted text.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.search.results import Found
 
-# A logistic regression on `features`: the intercept, then a weight for each, of search by both legs and by
-# words alone. Source: benchmarks/recall_gate.py on labelled prompts about two histories of code.
+# A logistic regression on `features`: the intercept, then a weight per feature, for hybrid search and for
+# full-text search. Source: benchmarks/recall_gate.py on labelled prompts about two code histories.
 GATES: Mapping[str, tuple[float, ...]] = {
     "hybrid": (-1.16, 0.44, 0.51, 1.72, 0.41, -0.26, -1.21, 4.31),
     "fts": (-0.74, 0.47, 0.90, 1.56, 0.43, -0.09, -1.77),
 }
-# The best hit alone is now and then a wrong one.
+# Hits that are judged: the best one alone is sometimes wrong.
 _HITS = 5
-# More words found make it no surer.
+# Cap of the evidence feature: more matching words do not make an answer more likely.
 _MOST = 1.5
-# Words that nearly every row has are no sign of anything.
+# Least evidence: words that nearly every row has mean nothing.
 _LEAST = 0.2
-# The smaller history of those two; a memory of fewer rows is judged as if it had as many.
+# Rows of the smaller of the two histories; a smaller memory is judged as if it had this many.
 _ROWS = 170
-# How a prompt begins says what it wants.
+# Characters that are searched for a question word: the beginning of a prompt says what it wants.
 _READ = 400
 _MARK = re.compile("[?\uff1f]")
 # Question words in eighteen languages.
@@ -48,13 +48,13 @@ _QUESTION = re.compile(
 def features(  # noqa: PLR0913  (all of them are the gate's)
     prompt: str, found: Found, *, evidence: float, unknown: float, row_count: int, is_first: bool
 ) -> tuple[float, ...]:
-    """Return what the gate judges by, () without hits.
+    """Return the features of the logistic regression, () without hits.
 
-    Of the best hits the evidence of the words found, as a multiple of that of a word which one row has, and
-    the nats of words in their order; whether nothing was recalled in the session before (`is_first`); whether
-    the prompt has a question word; the logarithm of the project's rows; the share of the evidence in words
-    that no row has (`unknown`); of a search by both legs its nearness. `evidence` is that of all words, in
-    nats.
+    These are, for the best hits, the evidence of the matching words, as a multiple of the evidence of a word
+    that one row has, and the logarithm of the nats of words in order; then whether nothing was recalled in
+    the session before (`is_first`), whether the prompt has a question word, the logarithm of the project's
+    rows, the share of the evidence in words that no row has (`unknown`) and, for hybrid search, the nearness.
+    `evidence` is that of all words, in nats.
     """
     best = [hit.why for hit in found.hits[:_HITS] if hit.why]
     if not best:
@@ -73,7 +73,7 @@ def features(  # noqa: PLR0913  (all of them are the gate's)
 def certainty(  # noqa: PLR0913  (as above)
     prompt: str, found: Found, *, evidence: float, unknown: float, row_count: int, is_first: bool
 ) -> float:
-    """Return how likely memory has something that a prompt needs (0 to 1), 1 if it is the id of a row."""
+    """Return how likely memory has something that a prompt needs (0 to 1); 1 if the prompt is a row's id."""
     if any(hit.why is None for hit in found.hits):
         return 1.0
     judged = features(
@@ -91,5 +91,5 @@ def asks(prompt: str) -> bool:
 
 
 def has_question_mark(text: str) -> bool:
-    """Tell whether a text asks something."""
+    """Tell whether a text has a question mark."""
     return bool(_MARK.search(text))

@@ -1,7 +1,6 @@
-"""Read the layers of a start block from memory, and say what each line of them is worth.
+"""Read the layers of a start block from memory, and value each of their lines.
 
-A layer reads the memory and returns its section's lines in the order in which they are read; which of them
-go in is `budget`'s business.
+A layer returns the lines of its section in reading order; `budget` chooses which of them are shown.
 """
 
 import os.path
@@ -29,19 +28,19 @@ FUNCTIONS = 30
 LEARNINGS = 16
 LEAST_CONFIDENCE = 0.5
 
-# The files that were worked on most: how many, in how many characters, and what only reading one is worth.
+# The files worked on most: how many, in how many characters, and the worth of a file that was only read.
 _FILES, _FILES_CHARS, _READ_ONLY = 10, 450, 0.3
-# What a merged session stated is worth so much of what is under way: its title and the code show the rest.
+# Weight of a merged session's statements, relative to unfinished work: its title and the code show the rest.
 _MERGED = 0.4
-# Of a merged session these lines say nothing any more, of one on another branch these are told.
+# Labels of lines that are obsolete once a session is merged; and those shown of a session on another branch.
 _UNMERGED = frozenset({"Failing", IN_FLIGHT})
 _OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open"}) | _UNMERGED
-_READ = 100  # changes looked at
-_SAID_AGAIN = 2  # times: what was a candidate is told from then on
+_READ = 100  # most function changes that are read
+_SAID_AGAIN = 2  # times seen from which a candidate is shown as a rule
 
 
 def thread(past: Past) -> list[Line]:
-    """Return where the thread stands: what the last session of this branch that did something left."""
+    """Return lines on where the work stands, from the newest session of this branch that did any."""
     row = past.newest
     if row is None:
         return []
@@ -54,16 +53,16 @@ def thread(past: Past) -> list[Line]:
 
 
 def _known_to_work(past: Past) -> set[str]:
-    """Return the calls that fail for sure and have a cure: another layer tells both."""
+    """Return the event ids of sure failures with a known cure: another layer shows both."""
     found = findings(past.failed or finding_rows.known(past.project_dir))
     return {call for each in found if each.is_sure and each.works for call in each.event_ids}
 
 
 def _left(past: Past, row: Session) -> list[Said]:
-    """Return the lines of a session's thread; of another branch, or a merged one, fewer of them matter.
+    """Return the lines of a session's thread; fewer of them for another branch or a merged session.
 
-    What was asked first may be done long since, and what was answered is; the heading tells it where the
-    branch does not.
+    The first prompt may be done long since, and an answered one is, so both are left out. The heading shows
+    the goal if the branch's name does not.
     """
     state = past.state(row)
     is_ours = row.branch == past.branch or row.branch in SHARED_BRANCHES
@@ -76,9 +75,9 @@ def _left(past: Past, row: Session) -> list[Said]:
 
 
 def earlier(past: Past) -> list[Line]:
-    """Return what the last sessions state, those of this branch first, each branch under one heading.
+    """Return what the last sessions state, this branch's first, with one heading per branch.
 
-    What matters most goes in first, whatever the order in which it is read.
+    The values of the lines follow their importance, not the reading order.
     """
     sessions = past.sessions[:SESSIONS]
     states = [
@@ -87,7 +86,7 @@ def earlier(past: Past) -> list[Line]:
         for state in [past.state(row)]
     ]
     headings = [row.id if row.branch in SHARED_BRANCHES else row.branch for row in sessions]
-    # A branch's heading is that of its first session here.
+    # A branch's heading is that of its first session in `sessions`.
     heads = {name: past.heading(row) for name, row in zip(headings[::-1], sessions[::-1], strict=True)}
     left = _not_told(sessions, [state for state, _ in states])
     chosen = choose(
@@ -117,10 +116,10 @@ def earlier(past: Past) -> list[Line]:
 
 
 def _not_told(sessions: Sequence[Session], states: Sequence[State]) -> set[Said]:
-    """Return what says nothing under a branch's heading; `sessions` are the newest first.
+    """Return the statements that say nothing under a branch's heading; `sessions` are newest first.
 
-    That is what names the branch alone, as that it was pushed, and what was open there in a session that a
-    later one has gone on from.
+    These name only the branch, such as that it was pushed, or what was open in a session that a later one on
+    the branch has continued.
     """
     later: set[str] = set()
     left: set[Said] = set()
@@ -139,12 +138,12 @@ def _not_told(sessions: Sequence[Session], states: Sequence[State]) -> set[Said]
 
 
 def in_order(lines: Sequence[Line]) -> list[Line]:
-    """Return lines of which all go in, before anything else, as far as they fit in this order."""
+    """Return lines with values that make `fill` choose them before all others and in this order."""
     return [replace(line, value=line.tokens * 2.0**-at) for at, line in enumerate(lines)]
 
 
 def worked_on(past: Past) -> list[Line]:
-    """Return the files that the last sessions changed and read most, the more lately the more, in a line."""
+    """Return one line with the files that sessions changed and read most; recent work weighs more."""
     worth: defaultdict[str, float] = defaultdict(float)
     for at, row in enumerate(past.sessions):
         for path, times in past.state(row).files.items():
@@ -153,7 +152,7 @@ def worked_on(past: Past) -> list[Line]:
     best = sorted(inside, key=worth.__getitem__, reverse=True)[:_FILES]
     if not best or past.since:
         return []
-    # Each file keeps the last folder, by which it is told from others of its name.
+    # Each file keeps its last folder, to distinguish it from files of the same name.
     folder = os.path.dirname(os.path.commonpath([os.path.dirname(path) for path in best]))
     head = f"in {named(folder)}: " if folder else ""
     files = [named_path(os.path.relpath(path, folder or ".")) for path in best]
@@ -167,9 +166,9 @@ def worked_on(past: Past) -> list[Line]:
 
 
 def function_map(past: Past) -> list[Line]:
-    """Return the files in which the last sessions made functions that say what they are for.
+    """Return a line per file with the documented functions that the last sessions added, newest first.
 
-    The newest first, without tests. Bare names, and what was changed or is gone, are git's to tell.
+    Tests are left out. Undocumented, changed and deleted functions are too: git shows them.
     """
     files: dict[str, list[FunctionChange]] = {}
     for row in code.changes_of(past.project_dir, list(past.recent), since=past.since, limit=_READ):
@@ -188,7 +187,7 @@ def function_map(past: Past) -> list[Line]:
 
 
 def _made(past: Past, told: str, rows: Sequence[FunctionChange]) -> Line:
-    """Return a line that says which functions were made in a file; `rows` are the newest first."""
+    """Return the line for the functions added to a file; `rows` are newest first."""
     rank = past.recent[rows[0].session_id]
     ids = list(dict.fromkeys(row.observation_id for row in rows if row.observation_id))
     return past.line(
@@ -203,7 +202,7 @@ def _made(past: Past, told: str, rows: Sequence[FunctionChange]) -> Line:
 
 
 def learnings(past: Past) -> list[Line]:
-    """Return what was learned, the surest first."""
+    """Return lines for the learnings, most confident first; the newest new rule says how to change them."""
     rows = context_rows.learnings(
         past.project_dir, least=LEAST_CONFIDENCE, since=past.since, limit=2 * LEARNINGS
     )
@@ -222,7 +221,7 @@ def learnings(past: Past) -> list[Line]:
 
 
 def _is_new(row: Learning, last: str) -> bool:
-    """Tell whether a learning is told for the first time since a session's start (UTC text)."""
+    """Tell whether a learning became a rule since the start of the last session (UTC text)."""
     return not row.is_manual and (
         row.created_at >= last or (row.times_seen == _SAID_AGAIN and row.updated_at >= last)
     )

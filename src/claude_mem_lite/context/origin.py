@@ -1,4 +1,4 @@
-"""Tell where a line of a block came from, and which sessions were shown it."""
+"""Find the origin of a line in a block, and the sessions that were shown it."""
 
 import json
 from typing import Any
@@ -11,15 +11,15 @@ from claude_mem_lite.storage import queries, search, team
 from claude_mem_lite.storage.search import Row
 
 _SHORTEST = queries.MIN_ID_PREFIX
-# What a colleague's line does not say here.
+# Fields that are unknown for a colleague's line.
 _NOWHERE = dict.fromkeys(("client", "session_started_at", "session_summary", "call", "prompt"))
 
 
 def origin(prefix: str) -> dict[str, Any]:
-    """Return what an id, or the beginning of one, stands for; the session, tool call and prompt behind it.
+    """Return the row of an id, or of its beginning, with the session, tool call and prompt behind it.
 
-    `call` is the tool's input while the queue has the event, else None. `shown` are the sessions that were
-    shown it, oldest first: when, by which way, and how they used it ("" for not, or not known yet).
+    `call` is the tool's input while the queue has the event, else None. `shown` lists the sessions that were
+    shown the row, oldest first: when, via which block, and how they used it ("" if not, or not known yet).
 
     Raises:
         UnknownIdError: no row, or more than one, has such an id.

@@ -1,4 +1,4 @@
-"""Hold what may be told of a project's past work; word a line about it, and say what the line is worth."""
+"""A project's past work, and the wording and value of lines about it."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 SESSIONS = 25
 RECENT_SESSIONS, _RECENT_OBSERVATIONS = 5, 60
 LINE_CHARS = 240
-_GOAL_CHARS = (80, 200)  # of what a session was for, of the thread's
+_GOAL_CHARS = (80, 200)  # of a session's goal: in a heading of earlier work, in that of the thread
 _COMMIT = re.compile(r"(?:Commit|Amend) (“.+”)")
 _EDITS_CHARS = 480
-# A session is worth so much of the one after it, one of the own branch so much of another.
+# Weight of a session relative to the next one, and of one on the own branch relative to another branch.
 FADES, _OWN_BRANCH = 0.9, 4.0
-# What was renamed or moved since is worth so much of what was not; what is gone, nothing.
+# Weight of a statement about something renamed or moved since; one about something gone weighs nothing.
 _RENAMED, _REPLACED = 0.3, " → "
-# What is told of code that was edited since is worth so much of what is told of other code.
+# Weight of a statement about code that was edited since, and how many edits are read.
 _EDITED, _EDITS = 0.8, 300
 _CODE = re.compile(r"`([^`]+)`")
-# A session that states less has no thread.
+# Least number of statements in a session that counts as work.
 THREAD = 3
-# What is told grows with a line's length to this power.
+# A line's value grows with its length to this power.
 _DENSITY = 0.75
-_READ = 100  # observations looked at
+_READ = 100  # most observations that are read of a session
 
-# What the user said; what else is told may be somebody's who wants to be obeyed.
+# Observations of the user's own words; any other text may be an injected instruction.
 USERS = frozenset({"UserPromptSubmit", "AskUserQuestion"})
-# What speaks of code that has changed is worth so much of what it was.
+# Weight of a stale learning, and the most characters of the reason.
 _STALE, _STALE_CHARS = 0.4, 80
 # A line shown in this many sessions and never used loses rank.
 _SHOWINGS = 3
@@ -58,13 +58,13 @@ _SHOWINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What may be told of a project: what `sessions`, newest first, did after a time (`since`, "" for all).
+    """A project's past as a block may show it: what `sessions`, newest first, did after `since` ("": ever).
 
-    `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used; `room`
-    are the tokens that a layer may spend, `told` what the block says before it; `branch` is the session's if
-    it has one of its own, else ""; `known` are the marks of statements that the session has been told. `gone`
-    says what of a text of a time is not so any more; `failed` are the calls that failed, `missed`
-    is what a program did not find in them, and when, `edited` which names of code were last edited when.
+    `now` is in Unix seconds; `uses` says in how many sessions an id was shown and in how many used. `room` is
+    the number of tokens that a layer may spend, `told` the texts already in the block. `branch` is the
+    session's own branch, "" on a shared one; `known` are the marks of statements shown to the session before.
+    `gone` returns a note on what no longer holds in a text of a given time. `failed` are the failed calls,
+    `missed` maps program and operand to when the operand was not found, `edited` code names to the last edit.
     """
 
     project_dir: str
@@ -84,7 +84,7 @@ class Past:
 
     @property
     def recent(self) -> dict[str, int]:
-        """The ids of the last sessions, of more where they did little, with how many came after each."""
+        """The ids of the last sessions, more if they did little, with the number of sessions after each."""
         done = list(accumulate((row.observation_count for row in self.sessions), initial=0))
         return {
             row.id: at
@@ -105,7 +105,7 @@ class Past:
         stands_for: Sequence[str] = (),
         is_users: bool = False,
     ) -> Line:
-        """Return a line that says something of a row; a longer one is worth more, but not by as much."""
+        """Return a line about a row; its value grows with its length, but less than proportionally."""
         told = harmless(says, chars=chars)
         weight *= self.use(row_id)
         return Line(
@@ -129,7 +129,7 @@ class Past:
         chars: int = LINE_CHARS,
         stands_for: Sequence[str] = (),
     ) -> Line:
-        """Return a line that says something of an observation."""
+        """Return a line about an observation."""
         return self.line(
             row.id, "observation", row.created_at, says,
             weight=weight, reason=reason, chars=chars, stands_for=stands_for,
@@ -137,7 +137,7 @@ class Past:
         )  # fmt: skip
 
     def learned(self, row: Learning, *, weight: float, reason: str, note: str = "") -> Line:
-        """Return the line of a learning, a rule's without age; one whose code has changed is worth less."""
+        """Return the line of a learning; a rule's has no age, and a stale learning weighs less."""
         at, content = row.updated_at, one_line(row.content, LINE_CHARS)
         says = f"{row.category}: {content}"
         if row.stale:
@@ -152,7 +152,7 @@ class Past:
 
     @property
     def newest(self) -> Session | None:
-        """The first of the sessions that did something; a trivial one does not hide the thread before it."""
+        """The newest session that did some work, so that a trivial one does not hide the work before it."""
         for row in self.sessions[:SESSIONS]:
             state = self.state(row)
             if any(state.files.values()) or len(state.statements) >= THREAD:
@@ -160,14 +160,14 @@ class Past:
         return next(iter(self.sessions), None)
 
     def heading(self, row: Session, *, of_thread: bool = False) -> Line:
-        """Return the line under which what a session did is told: its branch, and what it was for.
+        """Return the heading of a session's lines: its branch and its goal.
 
-        On a shared branch that is its last commit, else what was asked first; of a thread that, at length.
+        The goal is a summary by Claude or, on a shared branch, a commit or task (`of_thread`: task first).
         """
         state = self.state(row)
         branch = quote_long_names(named(row.branch))
         is_open = "still open" if row.status == "active" and not row.summary else ""
-        goal = ""  # a branch of its own says what it is for
+        goal = ""  # the name of an own branch says its purpose
         if row.written_by != "local" and row.summary:
             goal = one_line(row.summary, _GOAL_CHARS[of_thread])
         elif row.branch in SHARED_BRANCHES:
@@ -183,8 +183,8 @@ class Past:
         )
 
     def said(self, said: Said, *, chars: int = LINE_CHARS) -> Line:
-        """Return a line under the heading of its session."""
-        # What an edit removed is told by the line itself.
+        """Return the line of a statement, to be placed under the heading of its session."""
+        # A line about edits says itself what they removed.
         is_edit = said.label == IN_FLIGHT
         gone = "" if is_edit else self.gone(said.text, said.at)
         told = harmless(said.text, chars=_EDITS_CHARS if is_edit else chars) + gone
@@ -194,7 +194,7 @@ class Past:
         )  # fmt: skip
 
     def stated(self, told: Sequence[Said], state: State) -> Line:
-        """Return a line with some of what a row states, in its order."""
+        """Return one line with several statements of a row, in the row's order."""
         order = {(said.row_id, said.says): at for at, said in enumerate(state.statements)}
         in_order = sorted(told, key=lambda said: order[said.row_id, said.says])
         texts = without_repeated_heads((said.head, said.says) for said in in_order)
@@ -203,9 +203,9 @@ class Past:
         return replace(line, stated=tuple(mark(said.text) for said in told))
 
     def state(self, row: Session) -> State:
-        """Return where a session stands; of one that is not told yet by what it did so far.
+        """Return the state of a session; one that has none stored yet is built from its observations.
 
-        What Claude has told of it is stated, too, and of one that has stated nothing its summary.
+        The summary is added to the statements if Claude wrote it, or if they name only what was done.
         """
         if row.id not in self.states:
             rows = [] if row.state else context_rows.observations(self.project_dir, [row.id], limit=_READ)
@@ -223,11 +223,11 @@ class Past:
         return self.states[row.id]
 
     def share(self, at: int, row: Session) -> float:
-        """Return what the words and files of a session are worth that so many came after."""
+        """Return the weight of a session's statements and files; `at` is the number of sessions after it."""
         return FADES**at * (_OWN_BRANCH if self.branch and row.branch == self.branch else 1.0)
 
     def worth(self, said: Said) -> float:
-        """Return what a statement is worth beside one that still holds and is used (0 to 1)."""
+        """Return the weight of a statement (0 to 1), relative to one that still holds and is used."""
         if mark(said.text) in self.known or (self.missed and self._has_failed(said)):
             return 0.0
         gone = self.gone(said.says, said.at)
@@ -235,22 +235,22 @@ class Past:
         return self.use(said.row_id) * (share if not gone else _RENAMED if _REPLACED in gone else 0.0)
 
     def _has_failed(self, said: Said) -> bool:
-        """Tell whether a command in a statement has missed something since, and no arrow tells what came."""
+        """Tell whether a statement's command has missed an operand since, unless it names a replacement."""
         commands = () if _REPLACED in said.says else _CODE.findall(said.says)
         return any(self.missed.get(each, "") > said.at for told in commands for each in called(told))
 
     def is_renamed(self, path: str) -> bool:
-        """Tell whether a file has another name now; one that is only gone may be there on its branch."""
+        """Tell whether a file was renamed; one that is only gone may still exist on its branch."""
         return _REPLACED in self.gone(os.path.basename(path), "")
 
     def use(self, row_id: str) -> float:
-        """Return what a line is still worth that was shown often and never used (0 to 1)."""
+        """Return the weight of a row (0 to 1) by how often it was shown and used; unused ones fade."""
         shown, used = self.uses.get(row_id, (0, 0))
         return min(1.0, (2 * used + _SHOWINGS) / shown) if shown > _SHOWINGS else 1.0
 
 
 def edited(project_dir: str, sessions: Collection[str]) -> dict[str, str]:
-    """Return the names of code in what some sessions edited, each with the last time (UTC text)."""
+    """Return the code names in some sessions' edits, each with the time of its last edit (UTC text)."""
     found: dict[str, str] = {}
     for at, told in retired.edits(project_dir, sessions, limit=_EDITS):
         for name in code_names(told):
@@ -259,7 +259,7 @@ def edited(project_dir: str, sessions: Collection[str]) -> dict[str, str]:
 
 
 def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:
-    """Return what a session was for, by the lines of its thread: a question names no work."""
+    """Return a session's goal from its thread: a task or a commit; questions are skipped."""
     asked = [said.says for said in thread if said.label in GOALS][::-1]
     tasks = [each for each in asked if each[-1:] not in ASKS]
     commits = [found[1] for said in thread if (found := _COMMIT.match(said.says))]
@@ -268,11 +268,11 @@ def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:
 
 
 def asked_in(prompt: str) -> str:
-    """Return the user's words, with the blocks of somebody else's in them quoted."""
+    """Return a prompt with pasted blocks quoted, so that only the user's own words stand unquoted."""
     return quote_blocks(prompt, fences=True)
 
 
 def in_project(path: str, project_dir: str) -> str:
-    """Return a path relative to the project, "" for one outside of it."""
+    """Return a path relative to the project, "" if it is outside."""
     inside = relative(path, project_dir)
     return "" if inside.startswith(("/", "..")) else inside

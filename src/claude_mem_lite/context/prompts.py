@@ -1,12 +1,12 @@
-"""Cuts what to search memory for out of a prompt: no polite beginning, no paste, no word to go on. Pure."""
+"""Extract the search query from a prompt: drop greetings, pasted text and bare "continue". Pure."""
 
 import re
 
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.text import UNPARTED
 
-# A long prompt is mostly something pasted, of which the end says what it is: so many characters of the first
-# paragraph, of each other, and of all; a paragraph of more lines is no prose.
+# Most of a long prompt is pasted text, whose end says what it is. Characters read from the start of the first
+# paragraph and the end of each other one, of the query and of the prompt; lines of a paragraph of prose.
 _HEAD, _TAIL, _MOST, _READ = 500, 200, 1_000, 50_000
 _PROSE_LINES = 2
 _COMMAND_WORDS = 8
@@ -17,13 +17,13 @@ _TAGGED = re.compile(
 _COMMAND = re.compile(r"\A\s*/[\w:-]+(?=\s|\Z)")
 _UNPARTED = re.compile(f"[{UNPARTED}]+")
 _CLITIC = re.compile(r"(?<=\w)['\u2019](?:s|re|ve|ll|d|m)\b")
-# How a prompt begins says what to do, not with what.
+# Opening words that say what to do, not with what.
 _LEAD = re.compile(
     r"(?:(?:add|also|can|change|could|create|give|help|i|implement|just|kindly|let|let's|make|me|need|next|now"
     r"|please|put|set|should|then|to|try|up|update|us|use|want|we|would|write|you)\b[\s,:]*)+",
     re.IGNORECASE,
 )
-# What is said to go on, beside the stop words: a prompt of nothing else asks for nothing.
+# Small talk and words to continue: a prompt of these and stop words alone asks for nothing.
 _CHATTER = frozenset(
     """again agreed ahead all alright also awesome cool continue correct done exactly fast fine fix go good
     great hello help hey hi hm hmm just k keep kindly let lets like look looks make maybe more n next nice no
@@ -33,7 +33,7 @@ _CHATTER = frozenset(
 
 
 def question(prompt: str) -> str:
-    """Return what to search for, at most 1,000 characters; "" when memory could know nothing on it."""
+    """Return the search query of a prompt, at most 1,000 characters; "" if there is nothing to search for."""
     text = _CLITIC.sub("", _COMMAND.sub(" ", _TAGGED.sub(" ", prompt[:_READ]))).strip()
     parts = [part.strip() for part in _PARTS.split(text) if part.strip()]
     asked = "\n".join([*(part[:_HEAD] for part in parts[:1]), *map(_gist, parts[1:])])[:_MOST]
@@ -43,13 +43,13 @@ def question(prompt: str) -> str:
 
 
 def command_words(prompt: str) -> set[str]:
-    """Return the telling words of a prompt that may be a bare command, "commit and push"; else none."""
+    """Return the significant words of a prompt of at most eight words, like "commit and push"; else none."""
     asked = words(_UNPARTED.sub(" ", question(prompt)))
     return set() if len(asked) > _COMMAND_WORDS else {word for word in asked if not _is_chatter(word)}
 
 
 def _gist(part: str) -> str:
-    """Return how a further paragraph ends, its last line if it looks pasted."""
+    """Return the end of a further paragraph, only of its last line if it looks pasted."""
     lines = part.splitlines()
     return (lines[-1] if len(lines) > _PROSE_LINES else part)[-_TAIL:]
 

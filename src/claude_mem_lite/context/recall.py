@@ -1,7 +1,6 @@
-"""Recalls the rows that answer a user's prompt, best first and within a budget, or nothing if there are none.
+"""Recall the rows that answer a user's prompt, best first and within a budget, or nothing.
 
-Finding and ranking is `search`'s business; what of a prompt is asked stands in `prompts`, which sentences of
-a row are told in `excerpt`.
+`search` finds and ranks rows, `prompts` extracts the query, `excerpt` chooses the sentences of a row.
 """
 
 from __future__ import annotations
@@ -40,44 +39,44 @@ if TYPE_CHECKING:
     from claude_mem_lite.storage.search import Row
 
 TITLE = "Remembered, for this prompt"
-# More of the hits are not told.
+# Most hits that are considered for lines.
 ROWS = 24
-# So many candidates of each leg do as well as more for the few that are told. All of them are looked at:
-# where earlier prompts ask much the same, these would take the places of what answers.
+# Candidates per kind of search, and hits: more do not improve the few lines that are shown. All are examined,
+# as earlier prompts that ask much the same could otherwise crowd out the answers.
 DEPTH, HITS = 30, 60
-# The rows that say whose work a prompt is about.
+# Best rows that decide which branch a prompt is about.
 BEST = 5
-# Lines are made until they fill the budget so often: some of them say what others do.
+# Lines are written until they fill this multiple of the budget, since some repeat others.
 ENOUGH = 1.2
-# The best hits are told at length.
+# How many of the best hits get long lines, the length of these, and that of the others.
 WIDE_LINES, LINE_CHARS, SHORT_CHARS = 3, 350, 180
 FUNCTIONS, FUNCTIONS_AT = 2, 2
-# What the assistant said at the end of a turn, or of a conversation that was compacted.
+# The assistant's final message of a turn, and the summary of a compacted conversation.
 REPORTS = frozenset({"Stop", "PostCompact"})
 
-# A prompt that memory rather has nothing on than something recalls nothing.
+# Least certainty with which something is recalled.
 THRESHOLD = 0.6
-# Once something was recalled, a question may be so much less certain.
+# Once something was recalled in the session, a question needs this much less certainty.
 _LATER_QUESTION = 0.25
-# A row that scores less than this share of the best says little of what the prompt asks for. The first prompt
-# that memory has something on gets all there is room for.
+# A row that scores less than this share of the best is left out, except in the first recall of a session,
+# which may fill its budget.
 FAR_BEHIND = {"hybrid": 0.75, "fts": 0.6}
-_FILLED = 300  # tokens; a smaller block has no room for what is far behind
-# A newer row that has this share of an older one's evidence is told before it, if it scores this share of it.
+_FILLED = 300  # tokens; a smaller block has no room for rows far behind
+# A newer row precedes an older one if it has this share of its evidence, and this share of its score.
 SAME_THING, NEARLY = 0.7, 0.75
-# What a command printed tells how things were: after so many sessions it is left to search.
+# Output of commands describes a past state: after this many sessions only a search shows it.
 OUTPUT_SESSIONS = 10
-# What was said. All else are calls: they answer questions, and say nothing to somebody who gives a task.
+# Observations of messages. All others are tool calls: they may answer a question, but hardly help a task.
 _WORDS = REPORTS | USERS | {"ExitPlanMode"}
-_A_ROW = 0.5  # of the rows that have a word, as a sample says it
-_BARE_CHARS = 100  # of a report that may state nothing: "Done."
-# Of a prompt that says little without what it answers; a sign stands for two letters.
+_A_ROW = 0.5  # a word with fewer rows, as estimated from a sample, is in none
+_BARE_CHARS = 100  # a shorter report may state nothing: "Done."
+# A shorter prompt says little without its answer; a sign of scripts without spaces counts as two letters.
 _FEW_CHARS, _SIGN = 60, re.compile(f"[{SIGNS}]")
-# A row of which the prompt has this share of the words is the prompt.
+# A row repeats the prompt if the prompt has this share of its words; and the characters of it compared.
 ECHO, _ECHO_CHARS = 0.85, 2_000
 
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
-# What makes a name of a word: get_user, Entry.post, camelCase.
+# Marks a word as a code name: get_user, Entry.post, camelCase.
 _INNER = re.compile(r"_|\.|[a-z][A-Z]")
 _NOTHING = Line("", "observation", "", 0, "")
 
@@ -93,7 +92,7 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
     until: float | None = None,
     is_first: bool = True,
 ) -> Section:
-    """Return what a project's memory has on a prompt; without lines when it has nothing.
+    """Return what a project's memory has on a prompt; no lines if it has nothing.
 
     The arguments are those of `ask` and `answer`.
     """
@@ -104,10 +103,10 @@ def recall(  # noqa: PLR0913  (who asks, what for, and what the answer has to ke
 def answer(
     asked: Asked | None, *, said: Said, budget_tokens: int, branch: str = "", known: Collection[str] = ()
 ) -> Section:
-    """Return what was found for a prompt, as far as it is told.
+    """Return a section with the results for a prompt that are worth showing and fit the budget.
 
-    `said` is what the session has in its context already, and hears of what it is shown now; `branch` is what
-    it is on; `known` are marks of statements that it was told.
+    `said` is what the session has in its context already; the new lines are added to it. `branch` is the
+    session's branch, `known` are marks of statements shown before.
     """
     section = Section(RECALL, TITLE)
     if asked is None:
@@ -115,7 +114,7 @@ def answer(
     rows = [hit.row for hit in asked.found.hits]
     texts = (f"{row.title}\n{row.summary}\n{row.detail}" for row in rows)
     gone = Superseded(asked.project_dir, texts, branch=branch)
-    # What no longer holds is told after what does, with what has come in its place; not what was asked for.
+    # Outdated lines come last, with a note on the replacement, unless the prompt asks for the outdated name.
     judged = [
         (line, objection, gone(line.says, at))
         for line, objection, at in _observed(asked, said, budget_tokens, known)
@@ -143,12 +142,11 @@ def answer(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A prompt and what was found: `weights` are the idf of its lemmas, `certain` is the gate's judgement.
+    """A prompt and its search results: `weights` are the idf of its lemmas, `certain` is the gate's result.
 
-    `echoes` are ids of rows that say the prompt. Such a row matches best of all, and says nothing of whether
-    memory has an answer. `is_first` says that nothing was recalled in the session before, `is_question` that
-    the prompt asks something; `now` is in Unix seconds, and what commands printed before `aged_at` (UTC text)
-    is old.
+    `echoes` are ids of rows that repeat the prompt: they match best, but do not show that memory has an
+    answer. `is_first` says that nothing was recalled in the session before, `is_question` that the prompt is
+    a question. `now` is in Unix seconds; output of commands before `aged_at` (UTC text) is too old.
     """
 
     text: str
@@ -165,13 +163,13 @@ class Asked:
 
     @property
     def silence(self) -> str:
-        """Why nothing is told, "" if the gate is open."""
+        """Why nothing is recalled, "" if the prompt is certain enough."""
         least = THRESHOLD - (_LATER_QUESTION if self.is_question and not self.is_first else 0.0)
         return f"certainty {self.certain:.2f} is below {least:.2f}" if self.certain < least else ""
 
     @property
     def sessions(self) -> list[str]:
-        """Those of the best rows, each as often as it has one; none if the gate is closed."""
+        """The sessions of the five best rows, one per row; none if nothing is recalled."""
         rows = [hit.row for hit in self.found.hits if hit.row.id not in self.echoes]
         return [] if self.silence else [row.session_id for row in rows[:BEST]]
 
@@ -194,10 +192,10 @@ def ask(  # noqa: PLR0913  (as above)
     until: float | None = None,
     is_first: bool = True,
 ) -> Asked | None:
-    """Search a project's memory for what a prompt asks; None where it asks nothing.
+    """Search a project's memory for what a prompt asks; None if it asks nothing.
 
-    `now` is Unix seconds. Meaning counts if it is ready by `until` (monotonic). `is_first` says that nothing
-    was recalled in the session before.
+    `now` is Unix seconds. Vectors are used if they are ready by `until` (monotonic). `is_first` says that
+    nothing was recalled in the session before.
     """
     text = question(prompt)
     if not text or not project_dir:
@@ -238,7 +236,7 @@ def ask(  # noqa: PLR0913  (as above)
 
 
 def _with_reports(hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits in which the report of its turn stands for a prompt that asks: a question answers none."""
+    """Return the hits, with each earlier question replaced by the report of its turn, or left out."""
     asking = {
         hit.row.id
         for hit in hits
@@ -269,7 +267,7 @@ def evidence(query: Query, profile: Profile) -> dict[str, float]:
 
 
 def unknown(weights: Mapping[str, float], profile: Profile) -> float:
-    """Return the share of the evidence of lemmas in those that no row has (0 to 1)."""
+    """Return the share of the lemmas' evidence (0 to 1) that is in lemmas that no row has."""
     missing = sum(weight for name, weight in weights.items() if profile.rows_with(name) < _A_ROW)
     return missing / max(1e-9, sum(weights.values()))
 
@@ -277,7 +275,7 @@ def unknown(weights: Mapping[str, float], profile: Profile) -> float:
 def _observed(
     asked: Asked, said: Said, budget_tokens: int, known: Collection[str]
 ) -> Iterator[tuple[Line, str, str]]:
-    """Yield the line of each hit with what speaks against it, "" if nothing does, and with its time."""
+    """Yield the line of each hit with the reason to leave it out, "" for none, and with its time."""
     hits = _newer_first(asked)
     answers = [(hit, has) for hit, has in hits if hit.row.id not in asked.echoes]
     best = max((hit.score for hit, _ in answers), default=0.0)
@@ -295,9 +293,9 @@ def _observed(
 
 
 def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
-    """Return the hits with what they have of the prompt; of those that match nearly alike the newer go first.
+    """Return the hits with their lemmas of the prompt; of two that match about equally the newer comes first.
 
-    What was asked supersedes nothing.
+    Prompts are not moved before older rows: a question supersedes nothing.
     """
     placed: list[tuple[Hit, set[str]]] = []
     for hit in asked.found.hits:
@@ -348,14 +346,14 @@ def _why_no_answer(hit: Hit, asked: Asked) -> str:
 
 
 def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int, known: Collection[str]) -> Line:
-    """Return what a hit tells in so many characters, without any its title alone."""
+    """Return the line of a hit in `chars` characters; with 0 only its title."""
     row = hit.row
     if chars and row.tool_name in REPORTS:
         report, _ = without_reason(row.summary)
         says = reported(row.title, report, asked.weights, chars=chars, known=known)
     elif chars:
         summary, detail = row.summary, row.detail
-        if row.kind == "session":  # its decisions, which are nobody's output
+        if row.kind == "session":  # the detail of a session is its decisions, not captured output
             summary, detail = f"{summary}\n{detail}", ""
         elif row.tool_name == "UserPromptSubmit":
             summary = asked_in(summary)
@@ -382,7 +380,7 @@ def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int, known: Collectio
 
 
 def _named(asked: Asked, *, is_silent: bool) -> Sequence[Row]:
-    """Return the functions that a prompt names; a plain word names one only if something else is told."""
+    """Return the functions that a prompt names; a plain word counts only if another line is shown."""
     names = dict.fromkeys(_NAME.findall(asked.text))
     wanted = {name for name in names if _INNER.search(name) or not is_silent}
     wanted = {name for name in wanted if name.lower() not in STOP_WORDS}

@@ -1,7 +1,7 @@
-"""Tell what trusted colleagues have shared of a project, each line with its author's name and its age.
+"""Build lines from what trusted colleagues have shared of a project, with the author's name and the age.
 
-`storage.team` gives only lines of trusted machines in which nothing is suspicious. Here they are lines like
-others: harmless, within a budget, and vetted once more.
+`storage.team` returns only lines of trusted machines in which nothing is suspicious. Here they are treated
+like other lines: made harmless, kept within a budget, and vetted once more.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ LINES = 8
 
 _READ, _SUMMARIES = 100, 3
 _CHARS = 300
-# What a colleague's rule, failure and session are worth beside each other, and how much less an older one.
+# Weights of a colleague's rule, failure and session, and the factor for each step to an older one.
 _RULE, _FAILURE, _SESSION, _FADES = 1.0, 0.7, 0.4, 0.95
-# A line answers a prompt that has so many of the prompt's words, and this share of them.
+# Least number and share of a prompt's words in a line that answers it, and the most such lines.
 _LEAST_WORDS, _LEAST_SHARE, _ANSWERS = 2, 0.5, 2
 _FOUND, _FOUND_MOST, _TERMS = 20, 5, 32
 
 
 def shared(past: Past) -> list[Line]:
-    """Return what colleagues have taught, found out and done, the newest first within each."""
+    """Return lines for colleagues' learnings and findings, newest first, then for their sessions."""
     rows = [
         row for row in team.told(past.project_dir, ("learning", "finding"), limit=_READ)
         if row.at > past.since
@@ -45,13 +45,13 @@ def shared(past: Past) -> list[Line]:
 
 
 def as_before(past: Past, signatures: Collection[str]) -> list[Line]:
-    """Return what worked when calls of colleagues failed as one does now."""
+    """Return lines for what worked after colleagues' calls failed in the same way."""
     rows = team.told(past.project_dir, ("finding",), limit=_ANSWERS, signatures=signatures)
     return [line_of(past, row, fade=1.0) for row in rows]
 
 
 def answering(past: Past, text: str) -> list[Line]:
-    """Return the lines that have most of what a prompt asks for."""
+    """Return at most two lines of colleagues that have most of a prompt's words."""
     asked = _terms(text)
     if len(asked) < _LEAST_WORDS or not team.is_there():
         return []
@@ -66,7 +66,7 @@ def answering(past: Past, text: str) -> list[Line]:
 
 
 def add_to(answer: dict[str, Any], project_dir: str | None, text: str, *, limit: int) -> None:
-    """Add to the results of a search what it finds of colleagues', as far as there is room."""
+    """Append matching lines of colleagues to a search answer, as far as its limit allows."""
     room = min(_FOUND_MOST, limit - len(answer["results"]))
     if room > 0 and project_dir and team.is_there() and _terms(text):
         found = team.found(project_dir, _match(text), limit=room)
@@ -76,7 +76,7 @@ def add_to(answer: dict[str, Any], project_dir: str | None, text: str, *, limit:
 
 
 def as_json(row: Shared) -> dict[str, Any]:
-    """Return a line as search and the detail of an id answer it."""
+    """Return a line in the form of a search result and of an id's detail."""
     return {
         "kind": row.kind, "id": row.id, "author": row.author, "title": f"From {row.author}",
         "text": says(row), "project_dir": row.project, "session_id": "", "tool_name": "",
@@ -85,7 +85,7 @@ def as_json(row: Shared) -> dict[str, Any]:
 
 
 def line_of(past: Past, row: Shared, *, fade: float) -> Line:
-    """Return the line of a block for what a colleague has shared."""
+    """Return a block's line for something that a colleague has shared."""
     worth = {"learning": _RULE * float(row.line.get("confidence", 1.0)), "finding": _FAILURE}
     return past.line(
         row.id, "learning" if row.kind == "learning" else "observation", row.at, says(row),
@@ -94,7 +94,7 @@ def line_of(past: Past, row: Shared, *, fade: float) -> Line:
 
 
 def says(row: Shared) -> str:
-    """Return what a line says, after its author's name."""
+    """Return the text of a line, preceded by its author's name."""
     line = row.line
     if row.kind == "learning":
         return f"From {row.author}, {line['category']}: {line['content']}"

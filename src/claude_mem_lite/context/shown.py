@@ -1,4 +1,4 @@
-"""Keeps what a session was shown of memory, lest it be told twice, and tells what of it was of use."""
+"""Track what a session was shown, so that nothing is shown twice, and measure what of it was used."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ _SHORTEST_NAME = 5
 
 @dataclass(slots=True)
 class Shown:
-    """The ids and files that a session has in its context, and what it has spent in tokens, by which way.
+    """The ids and files that a session has in its context, and the tokens it has spent per `via`.
 
-    `named` are those of the ids that were only named: a later block about a file may say more of them;
-    `parts` are those of which a part was told: recall may tell the rest; `causes` are the failures that
-    were told of as they happened; `branches` those of which it was told where the work stands; `stated` the
-    marks of statements.
+    `named` are ids that were only named, so that a later block about a file may say more. `parts` are ids
+    that were shown in part, so that recall may show the rest. `causes` are the signatures of failures that
+    were answered, `branches` the branches whose state of work was shown, `stated` the marks of statements.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -43,13 +42,13 @@ class Shown:
     branches: set[str] = field(default_factory=set)
     stated: set[str] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
-    owed: dict[str, Any] | None = None  # the fallback of a start that has not had its whole block yet
+    owed: dict[str, Any] | None = None  # the fallback block of a start whose full block is due
     late: tuple[Line, ...] = ()  # the answer to the last prompt, if it came too late
 
     def add(self, block: dict[str, Any]) -> None:
-        """Note a block, as `context.shown` has it; some sources begin with none of those before it.
+        """Add a block, as stored in `context.shown`; a startup or a compaction clears what was shown before.
 
-        A sub-agent's block is in another context.
+        A sub-agent's block is ignored, because it is in another context.
         """
         via = block.get("via")
         if via == context_rows.SUBAGENT:
@@ -81,17 +80,17 @@ class Shown:
 
 
 def shown_to(session_id: str) -> Shown:
-    """Return what a session was shown, by `event_log` and the messages that wait to be noted there."""
+    """Return what a session was shown, from `event_log` and the messages waiting to be recorded there."""
     shown = Shown()
     if session_id:
-        waiting = context_rows.shown_waiting(session_id)  # before `event_log`: meanwhile one may be noted
+        waiting = context_rows.shown_waiting(session_id)  # before `event_log`: one may move there meanwhile
         for block in (*(row.data for row in context_rows.shown_in(session_id)), *waiting):
             shown.add(block)
     return shown
 
 
 class ShownSessions:
-    """What each session was shown, ahead of `event_log`, which the consumer writes."""
+    """What each session was shown, kept in memory ahead of `event_log`, which the consumer writes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,9 +98,9 @@ class ShownSessions:
 
     @contextmanager
     def turn(self, session_id: str) -> Iterator[Shown]:
-        """Give what a session was shown, to read and to add to, to one at a time.
+        """Lock a session and yield what it was shown, to read and to extend.
 
-        Claude Code runs tools side by side: two hooks that ask at once would be told the same.
+        Claude Code runs tools in parallel: without the lock, two hooks at once would get the same lines.
         """
         with self._lock:
             if session_id not in self._sessions:
@@ -114,17 +113,17 @@ class ShownSessions:
             yield shown
 
     def forget(self, session_id: str) -> None:
-        """Read anew what a session was shown when it asks next: its hook got another answer than ours."""
+        """Drop a session's state so that it is read again: its hook got its answer from another process."""
         with self._lock:
             self._sessions.pop(session_id, None)
 
 
 def measure_use(session_id: str) -> dict[str, str]:
-    """Note, and return, which of the ids that a session was shown it used since, and how.
+    """Record and return which of the shown ids a session used afterwards, and how.
 
-    "opened": a command asked for the id; "named": the assistant wrote the id, or a function of the row;
-    "touched": a file of the row was changed, unless the line came because the file was at hand. A session
-    that changed nothing and used nothing says nothing of what it was shown: it is not noted.
+    "opened": a command contains the id. "named": the assistant wrote the id or the name of a function of the
+    row. "touched": a file of the row was changed, unless the line was shown because of that file. A session
+    that neither used anything nor edited a file is not recorded, as it says nothing about the lines' use.
     """
     used: dict[str, str] = {}
     blocks = context_rows.shown_in(session_id)

@@ -1,4 +1,4 @@
-"""Notes on a line what no longer holds: names that are gone from the code since, and values that changed."""
+"""Note on a line what no longer holds: names that are gone from the code, and values that have changed."""
 
 import re
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ from claude_mem_lite.quoting import named, quote_long_names
 from claude_mem_lite.storage import retired as retired_names
 from claude_mem_lite.storage.retired import Gone
 
-_LITERALS = 100  # paths and addresses that are looked for, the newest
-_TOLD, _NOTE_CHARS = 2, 480  # names in a line, and what they take at most with two branches
+_LITERALS = 100  # newest paths and addresses that are searched for in a text
+_TOLD, _NOTE_CHARS = 2, 480  # most names in a note, and its most characters with two branches
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z\d]*(?:-[a-z\d]+)+)")
 
 
 class Superseded:
-    """What is gone from a project's code: of all that is told of it, or of what some texts name."""
+    """What is gone from a project's code: everything known to be, or only what some texts name."""
 
     def __init__(self, project_dir: str, texts: Iterable[str] | None = None, *, branch: str = "") -> None:
         names = (
@@ -36,9 +36,9 @@ class Superseded:
         self._literals = [name for name in self._names if is_literal(name)][:_LITERALS]
 
     def __call__(self, text: str, at: str) -> str:
-        """Return what to add to a text of a time, " (`old` → `new`)"; "" where it still holds.
+        """Return a note for a text of time `at`, like " (`old` → `new`)"; "" if the text still holds.
 
-        A report on what was removed says so in a heading, which its items lack: time tells nothing there.
+        Names are noted whatever `at`: items of a report on a removal lack what its heading says.
         """
         if not (self._names or self._values):
             return ""
@@ -53,7 +53,7 @@ class Superseded:
                 for row in self._values[name]
                 if (row.name in words or (" " in row.name and row.name in text)) and row.retired_at > at
             ]
-        # A part of a name goes with the whole.
+        # A name inside a longer one that is noted needs no note of its own.
         names = {row.name for row in found}
         parts = {name for name in names for whole in names if name != whole and name in whole}
         told = [
@@ -70,14 +70,14 @@ def _stands_alone(name: str, text: str) -> bool:
 
 
 def _options(text: str) -> list[str]:
-    """Return what options in a text may be called in the code: `--dry-run` as dry-run, dry_run and dryRun."""
+    """Return the names that options in a text may have in code: dry-run, dry_run, dryRun for `--dry-run`."""
     options = _OPTION.findall(text)
     names = [option.replace("-", "_") for option in options]
     return options + names + [re.sub("_(.)", lambda match: match[1].upper(), name) for name in names]
 
 
 def noted(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a search in which each result that no longer holds says so, as `gone`."""
+    """Return a search answer, adding a note as `gone` to each result that no longer holds."""
     for project_dir in {result["project_dir"] for result in answer["results"]}:
         own = [result for result in answer["results"] if result["project_dir"] == project_dir]
         gone = Superseded(project_dir, (f"{result['title']}\n{result['text']}" for result in own))

@@ -1,7 +1,7 @@
-"""Writes a block's fence and lines, and makes captured text harmless.
+"""Write a block's fence and lines, and make captured text harmless.
 
-Pure and standard library only, because the SessionStart hook writes a small block by itself when the
-web process is down. Which rows go in is `builder`'s business.
+Pure and limited to the standard library, because the SessionStart hook writes a small block by itself when
+the web process is down. `builder` chooses the rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable
 else:
-    # The C module itself: `datetime` runs its version in Python first, which costs a hook 3 ms.
+    # Import the C module directly: `datetime` loads its Python version first, which costs a hook 3 ms.
     try:
         import _datetime as dt
     except ImportError:
@@ -24,7 +24,7 @@ else:
 ID_CHARS = 8
 SESSION_CHARS = 200
 TITLE_CHARS = 200
-# Claude Code replaces a hook's output of more than 10,000 UTF-16 units by a stub.
+# Claude Code replaces a hook's output of more than 10,000 UTF-16 units with a stub.
 MAX_BLOCK_UNITS = 9_500
 
 _HEAD = (
@@ -45,9 +45,9 @@ _HOUR_S, _DAY_H, _MONTH_D = 3_600, 24, 30
 
 
 def fence(sections: Iterable[str], *, socket_path: str = "", project_dir: str = "") -> str:
-    """Return the whole block, or "" when no section has a line; without `socket_path` in short.
+    """Return the whole block, or "" if no section has a line; without `socket_path` the fence is short.
 
-    The command in it that asks for more works as it is, whatever the paths are, and stays in the project.
+    The command in the full fence works as written for paths with any characters, and stays in the project.
     """
     filled = [section for section in sections if section]
     if not filled:
@@ -59,27 +59,27 @@ def fence(sections: Iterable[str], *, socket_path: str = "", project_dir: str = 
 
 
 def titled(title: str, lines: Iterable[str]) -> str:
-    """Return a section: its title, which may be captured text, over its lines; "" without any."""
+    """Return a section: its title, which may be captured text, and its lines; "" without lines."""
     listed = "\n".join(line if line.startswith("  - ") else f"- {line}" for line in lines)
     return f"## {harmless(title, chars=TITLE_CHARS)}\n{listed}" if listed else ""
 
 
 def entry(row_id: str, at: str, says: str, *, now: float) -> str:
-    """Return a line that says something harmless of a row; `at` is UTC text or "", `now` Unix seconds."""
+    """Return a line with a row's age, id and harmless text; `at` is UTC text or "", `now` Unix seconds."""
     age = f"[{ago(at, now=now)}] " if at else ""
     return f"{age}{harmless(row_id[:ID_CHARS], chars=ID_CHARS)} {says}"
 
 
 def under(row_id: str, says: str) -> str:
-    """Return a line that says something harmless of a row, indented under that of its session."""
+    """Return a line with a row's id and harmless text, indented under the line of its session."""
     return f"  - {harmless(row_id[:ID_CHARS], chars=ID_CHARS)} {says}"
 
 
 def harmless(text: str, *, chars: int) -> str:
     """Return captured text as one line that can neither close the block nor open a tag of its own.
 
-    What nobody sees (controls, bidirectional marks, tag characters) is gone, arrows stay; what is too long
-    ends with a sentence, or after a word and with a mark.
+    Invisible characters (controls, bidirectional marks, tag characters) are removed, arrows stay. Text over
+    `chars` is cut after a sentence, or after a word with "…" appended.
     """
     line = balanced(visible(text[: 20 * chars]))
     if len(line) > chars:
@@ -89,22 +89,22 @@ def harmless(text: str, *, chars: int) -> str:
 
 
 def _for_shell(path: str) -> str:
-    if not path.isprintable() or "<" in path or ">" in path:  # it would leave its line or the fence
+    if not path.isprintable() or "<" in path or ">" in path:  # it would break out of its line or the fence
         return '"${CLAUDE_MEM_HOME:-$HOME/.claude-mem}/worker.sock"'
     return path if _PLAIN.issuperset(path) else "'" + path.replace("'", "'\\''") + "'"
 
 
 def _percent_encoded(path: str) -> str:
-    """Return a path that is the same to every shell and in a query."""
+    """Return a path encoded so that it means the same to every shell and in a query string."""
     return "".join(
         chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in path.encode("utf-8", "replace")
     )
 
 
 def vetted(says: str, *, is_users: bool = False) -> tuple[str, str]:
-    """Return what may be told of a harmless line, with long names quoted, and why the rest is withheld.
+    """Return the parts of a harmless line that may be shown, and why the rest is withheld ("" if nothing is).
 
-    Where the words are the user's, only what they quote is looked at.
+    Long names are quoted. In the user's own words only quotations are checked.
     """
     return withhold(says if is_users else quote_long_names(says), is_users=is_users)
 
@@ -118,14 +118,14 @@ def _cut(line: str, chars: int) -> str:
 
 
 def utf16_units(text: str) -> int:
-    """Return the length of a text as JavaScript counts it."""
+    """Return the length of a text in UTF-16 units, as JavaScript counts it."""
     return len(text.encode("utf-16-le", "replace")) // 2
 
 
 def ago(at: str, *, now: float) -> str:
-    """Return how many hours before the last full one a UTC text was: `<1 h`, `3 h`, `2 d`, or its date.
+    """Return the age of a UTC text at the last full hour: "<1 h ago", "3 h ago", "2 d ago", or its date.
 
-    By the hour, so that a block stays the same, byte by byte, for as long as what it tells does.
+    Ages change on the hour only, so that a block with the same rows stays the same, byte for byte.
     """
     try:
         then = dt.datetime.fromisoformat(f"{at[:19]}+00:00").timestamp()

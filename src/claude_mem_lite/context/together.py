@@ -1,4 +1,4 @@
-"""Tell what has to be changed with what: functions and types that were changed together time after time."""
+"""Find functions and types that are usually changed together."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 LINES = 3
 
 _CHARS, _OTHERS = 320, 4
-# What was changed together is worth so much less for each session since.
+# Factor for a rule's value per session since its last change.
 _FADES = 0.97
-# A rule has held so many times, in so large a share of the changes; what changes with more is a hub.
+# Support and confidence of a rule: least number of joint changes, and least share of a place's changes.
 _LEAST_TIMES, _SHARE = 3, 0.7
-_MOST_PLACES = 60  # in one piece of work: what changes more is a sweep
+_MOST_PLACES = 60  # a piece of work that changes more places is a sweep and is not counted
 
 
 class Place(NamedTuple):
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 class Together(NamedTuple):
-    """What is changed with a place: each other place, with how many of the place's `times` it was."""
+    """The places changed together with one: each with in how many of the `times` that one was changed."""
 
     place: Place
     times: int
@@ -44,14 +44,14 @@ class Together(NamedTuple):
 
 
 def changed_together(changes: Iterable[tuple[str, Place]], *, path: str = "") -> list[Together]:
-    """Return the places that are changed with others of other files, those with most evidence first.
+    """Return the places that are usually changed with places of other files, most evidence first.
 
-    `changes` say in which piece of work a place was changed. A place that stands beside all of its partners
-    in one before it is left out, and so are tests, which change with what they test. With a `path` only the
-    places of that file.
+    `changes` are pairs of a piece of work and a place changed in it. A place that is covered, together with
+    all of its partners, by an earlier result is left out; so are tests, which change with the code they
+    test. `path` limits the results to the places of that file.
 
-    Source: T. Zimmermann et al., Mining version histories to guide software changes, 2005: rules from
-    what was changed together, by support and confidence.
+    Source: T. Zimmermann et al., Mining version histories to guide software changes, 2005: association rules
+    from joint changes, by support and confidence.
     """
     works: defaultdict[str, set[Place]] = defaultdict(set)
     for work, place in changes:
@@ -89,7 +89,7 @@ def _without_repeated(found: Iterable[Together]) -> list[Together]:
 
 
 def changed_with(past: Past, path: str = "") -> list[Line]:
-    """Return a line for each place that is changed with others; with a `path` for those of that file."""
+    """Return a line for each place that is usually changed with others; `path` limits them to a file."""
     newest: dict[Place, code.Changed] = {}
     made: list[tuple[str, Place]] = []
     for row in code.newest_changes(past.project_dir):

@@ -1,4 +1,4 @@
-"""Tell what memory knows of a file that a session has just opened or changed: changes, failures, callers."""
+"""Collect what memory knows of a file that a session has opened or changed: changes, failures, callers."""
 
 import os.path
 import re
@@ -36,22 +36,22 @@ _LINES = 5
 _CHARS = 260
 _CHANGES = 20
 _FUNCTIONS = 2
-# Reports that name the file: how many are read, statements of each that are told, what they are worth; and
-# the letters of a name by which a file may be called without its ending.
+# Reports that name the file: how many are read, statements shown of each, and their weight; and the least
+# letters of a file's name that may stand for it without the extension.
 _REPORTS, _STATED, _SPEAKS_OF_IT, _LEAST_NAME = 60, 2, 2.0, 5
 
-# What a line tells by what it is about: what failed before what was done.
+# Weights of lines by tool; failures and commits weigh more than other work.
 _WEIGHTS = {"Stop": 1.5, "SubagentStop": 1.2, "UserPromptSubmit": 0.9, "Bash": 0.7}
 _EDIT, _OTHER, _COMMIT, _FAILURE = 1.0, 0.5, 1.3, 1.3
 _FAILED = re.compile(r"\bFailed with |\b[1-9]\d* (?:failed|errors?)\b")
 _SPOKEN = frozenset({"Stop", "SubagentStop"})
 _EDITED = re.compile(r"^(?:Edited|Rewrote|Created) [^\n]*? \([^()\n]*lines?\)\.\s*")
-# How a summary begins to list what became of functions, which a short title lists too.
+# Words of a summary that lists function changes, which a short title lists, too.
 _BECAME = frozenset({"new", "modified", "removed"})
 
 
 def about(project_dir: str, path: str, *, said: Said, without: str, now: float) -> Section:
-    """Return what is known of a file of a project, but for what the session `without` did itself."""
+    """Return a section on a file of a project, without what the session `without` did itself."""
     section = Section("touched", f"About {vetted(named(path))[0] or 'this file'}")
     past = Past(project_dir, now)
     rows = context_rows.about_file(project_dir, path, without=without)
@@ -67,7 +67,7 @@ def about(project_dir: str, path: str, *, said: Said, without: str, now: float) 
 
 
 def _callers(past: Past, path: str) -> list[Line]:
-    """Return who calls, from other files, the functions that sessions changed last."""
+    """Return lines on the callers, in other files, of the file's functions that sessions changed last."""
     changed = [
         row
         for row in code.changes_in(past.project_dir, path, limit=_CHANGES)
@@ -94,7 +94,7 @@ def _callers(past: Past, path: str) -> list[Line]:
 
 
 def _learned(past: Past, path: str) -> list[Line]:
-    """Return the learnings that speak of the file or of what is in it."""
+    """Return lines for the learnings about the file or its code."""
     name = path.rpartition("/")[2]
     rows = context_rows.learnings(past.project_dir, least=layers.LEAST_CONFIDENCE, limit=100)
     return [
@@ -105,7 +105,7 @@ def _learned(past: Past, path: str) -> list[Line]:
 
 
 def _stated(past: Past, path: str, *, without: str) -> list[Line]:
-    """Return what reports state of the file, by its name or what it is called after, a line a report."""
+    """Return one line per report with its statements that mention the file or what it is named after."""
     base = os.path.basename(path)
     called = {base, *(name for name in code_names(base.partition(".")[0]) if len(name) >= _LEAST_NAME)}
     match = " OR ".join('"' + name.replace('"', "") + '"' for name in sorted(called))
@@ -135,10 +135,10 @@ def _stated(past: Past, path: str, *, without: str) -> list[Line]:
 
 
 def _done(past: Past, rows: Sequence[Observation]) -> list[Line]:
-    """Return what was done to the file and what failed in it, with what it was for, newest first."""
+    """Return lines for the work on the file and its failures, with the prompt behind them, newest first."""
     lines = []
     for at, row in enumerate(rows):
-        if row.title.startswith("Import "):  # the file says it
+        if row.title.startswith("Import "):  # an import is visible in the file
             continue
         weight, why = _weigh(row)
         _, asked = without_reason(row.summary)
@@ -149,7 +149,7 @@ def _done(past: Past, rows: Sequence[Observation]) -> list[Line]:
 
 
 def _weigh(row: Observation) -> tuple[float, str]:
-    """Return what an observation is worth by what it tells, with why."""
+    """Return the weight of an observation by its kind, with the reason."""
     if is_commit(row):
         return _COMMIT, "a commit"
     if row.tool_name == "Bash" and _FAILED.search(row.summary):
@@ -158,7 +158,7 @@ def _weigh(row: Observation) -> tuple[float, str]:
 
 
 def said_by(row: Observation) -> str:
-    """Return what an observation says without what it was asked for, nothing twice."""
+    """Return an observation's text without the prompt behind it and without repetition."""
     if row.tool_name == "UserPromptSubmit":
         return f"Asked: {asked_in(row.summary)}"
     summary, _ = without_reason(row.summary)

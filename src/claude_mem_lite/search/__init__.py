@@ -1,1 +1,1 @@
-"""Search the memory by words and by meaning."""
+"""Search the memory by full text and by vectors."""

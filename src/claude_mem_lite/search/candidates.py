@@ -1,4 +1,4 @@
-"""Define what ranking works on: the query, the words of a project, candidate rows and their scores."""
+"""Data classes of ranking: the query, a project's word statistics, candidate rows and their scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from claude_mem_lite.search.times import Span
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of the query: what it is counted as, and what to ask the index for."""
+    """A word of the query: its lemma, and its forms to ask the index for."""
 
     lemma: str
     words: tuple[str, ...]
@@ -17,11 +17,11 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a query asks for.
+    """A parsed query.
 
-    `pairs` are the terms (by position) that follow each other; `exact` are identifiers, paths and quoted
-    phrases in lower case; with `exact_only` the query is nothing else, and rows that have them come first.
-    `spans` are the times it names, which no term repeats.
+    `pairs` are positions of terms that follow each other. `exact` are identifiers, paths and quoted phrases,
+    in lower case; with `exact_only` the query has nothing else, and rows that contain them come first.
+    `spans` are the times that the query names; their words are not among the terms.
     """
 
     terms: tuple[Term, ...]
@@ -33,9 +33,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How common words are in a project: in how many of `sampled` rows, out of `row_count`, each lemma is.
+    """How common words are in a project: `counts` are the rows with each lemma, among `sampled` rows.
 
-    With nothing sampled, rarity is judged from the candidates alone. `share` is the project's of all rows.
+    `row_count` are the project's rows, `share` is their part of all rows. With nothing sampled, rarity is
+    judged from the candidates alone.
     """
 
     row_count: int
@@ -50,7 +51,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A row to rank; `cosine` as `cosines` gives it, None when the row or the query has no vector.
+    """A row to rank; `cosine` is that of `ranking.cosines`, None when the row or the query has no vector.
 
     `created_at` is UTC text.
     """
@@ -68,10 +69,9 @@ class Candidate:
 class Scored:
     """A candidate's score, the sum of its parts.
 
-    `words` is BM25 with the bonus for coverage, `order` for pairs, `exact` for names in full, `meaning` for
-    the cosine, `time` for a row of a time that the query names; `coverage` (0 to 1) is the share of the
-    query's evidence that the row has. Rows with more of what a query of names alone names come first:
-    `named_first`.
+    `words` is BM25 with a bonus for coverage, `order` is for pairs, `exact` for exact names, `meaning` for
+    the cosine, `time` for rows of a time that the query names. `coverage` (0 to 1) is the row's share of the
+    query's evidence. For a query of names alone, `named_first` counts those in the row and sorts first.
     """
 
     id: str
@@ -88,6 +88,6 @@ class Scored:
     named_first: int
 
     def explain(self) -> dict[str, Any]:
-        """Return the parts, rounded, for `--explain`."""
+        """Return the rounded parts of the score for `--explain`."""
         parts = {name: getattr(self, name) for name in self.__slots__ if name not in {"id", "named_first"}}
         return {name: round(part, 3) if isinstance(part, float) else part for name, part in parts.items()}

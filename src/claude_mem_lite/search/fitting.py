@@ -1,7 +1,7 @@
-"""Fit how much a model's cosine counts beside words, on the user's own observations.
+"""Fit the weight of a model's cosine relative to words, on the user's own observations.
 
-A title is a question whose answer is known: its own row, of which words and vector see the summary alone.
-`embedder.weights` keeps what is found. Why titles will do: docs/search.md.
+Each title is a query whose answer is known: its own row, of which words and vector cover the summary alone.
+`embedder.weights` stores the result. docs/search.md explains why titles suffice.
 """
 
 import time
@@ -23,22 +23,22 @@ from claude_mem_lite.storage import embeddings
 
 Pair = tuple[str, str]  # title, summary
 
-# None below the weight that all models begin with: a title made by rules names what its row names, so titles
-# flatter words, and a lower weight that they ask for is not believed.
+# No weight is below the default: titles written by rules share names with their rows, so they favour words,
+# and a lower weight found by them could not be trusted.
 WEIGHTS = tuple(round(MEANING * 2 ** (step / 2), 1) for step in range(5))  # 18 to 72
 DEFAULT = WEIGHTS.index(MEANING)
 LEAST_ROWS, MOST_ROWS, MOST_QUERIES = 100, 1_000, 300
-# A large model embeds a thousand summaries in five minutes; so many as fit are enough.
+# A large model needs five minutes for a thousand summaries; those that fit into this time are enough.
 BUDGET_S = 180.0
 STANDARD_ERRORS = 2.0
-_LEAST_CHARACTERS = 40  # a shorter summary says nothing beside the title
+_LEAST_CHARACTERS = 40  # a shorter summary adds nothing to the title
 _DEPTH, _TOP = 50, 10
 _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A model's weight, and the nDCG@10 of titles with it and with the weight that all models begin with."""
+    """A model's fitted weight, and the nDCG@10 of titles with it and with the default weight."""
 
     model: str
     meaning: float
@@ -49,7 +49,7 @@ class Fitted:
 
 
 def fit(model: Embedder, *, advance: Callable[[int, int], object] = lambda *_: None) -> Fitted:
-    """Return the weight for a model; minutes for a large one. Raises: ClaudeMemError with too few rows."""
+    """Fit the weight of a model, in minutes for a large one. Raises: ClaudeMemError with too few rows."""
     pairs = _pairs()
     if len(pairs) < LEAST_ROWS:
         raise ClaudeMemError(
@@ -77,9 +77,9 @@ def fit(model: Embedder, *, advance: Callable[[int, int], object] = lambda *_: N
 def ndcg(
     pairs: Sequence[Pair], summaries: Vectors, asked: Sequence[int], queries: Vectors
 ) -> NDArray[np.float64]:
-    """Return nDCG@10 of each title that is asked, by weight: (titles, weights).
+    """Return the nDCG@10 of each title used as a query, for each weight: (titles, weights).
 
-    `summaries` (pairs, dim) and `queries` (titles, dim) are unit vectors.
+    `asked` are indexes of `pairs`; `summaries` (pairs, dim) and `queries` (titles, dim) are unit vectors.
     """
     centre = summaries.mean(axis=0)
     vocabularies = [ranking.vocabulary("", summary) for _, summary in pairs]
@@ -108,9 +108,9 @@ def ndcg(
 
 
 def chosen(gains: NDArray[np.float64]) -> int:
-    """Return which weight to take: of those as good as the best, the nearest to the default.
+    """Return the index of the weight to use: of those as good as the best, the nearest to the default.
 
-    As good is what the best is ahead of by no more than two standard errors of the paired difference.
+    A weight is as good if it is at most two standard errors of the paired difference behind the best.
     Source: Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, 2009, 7.10 (with one).
     """
     best = int(gains.mean(axis=0).argmax())
@@ -121,7 +121,7 @@ def chosen(gains: NDArray[np.float64]) -> int:
 
 
 def _gains(scored: Sequence[Any], right: str) -> list[float]:
-    """Return the nDCG@10 of one right row for each weight; without its cosine a score is the same for all."""
+    """Return the nDCG@10 of the one right row for each weight; only the cosine's part of a score varies."""
     ids = [row.id for row in scored]
     if right not in ids:
         return [0.0] * len(WEIGHTS)
@@ -138,7 +138,7 @@ def _gains(scored: Sequence[Any], right: str) -> list[float]:
 def _pairs() -> list[Pair]:
     """Return titles and summaries of the project that has most of them, newest first.
 
-    Not a title that several rows have, nor a summary that says its title: the answer would be given away.
+    Titles of several rows are left out as ambiguous, summaries that contain their title as too easy.
     """
     by_project: dict[str, dict[str, str]] = defaultdict(dict)
     seen: dict[str, set[str]] = defaultdict(set)
@@ -154,7 +154,7 @@ def _pairs() -> list[Pair]:
 
 
 def _embedded(model: Embedder, texts: Sequence[str], advance: Callable[[int, int], object]) -> Vectors:
-    """Return the vectors of as many texts as there is time for, `LEAST_ROWS` in any case."""
+    """Return the vectors of as many texts as there is time for, but of at least `LEAST_ROWS`."""
     started, made = time.monotonic(), list[Any]()
     for start in range(0, len(texts), _AT_ONCE):
         if start >= LEAST_ROWS and time.monotonic() - started > BUDGET_S:

@@ -1,7 +1,7 @@
 """Hybrid search: candidates by full text and by vectors, ranked together.
 
-How texts become vectors is `embedder`'s business, the order of the candidates `ranking`'s. Without a model or
-without vectors full text alone answers.
+`embedder` turns texts into vectors, `ranking` orders the candidates. Without a model or without vectors, full
+text alone answers.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ KINDS: dict[Type, tuple[Kind, ...]] = {
     "code": ("function",),
 }
 
-# So many candidates of each leg are ranked: 30 do hardly worse, 100 no better.
+# Candidates of full text, and of vectors, that are ranked: 30 are hardly worse, 100 no better.
 DEPTH = 50
-# The mean cosine of so many rows says whether a project has to do with a query at all.
+# Rows whose mean cosine says whether a project is related to a query at all.
 NEAREST = 10
-# A large model takes as long from a slow disk.
+# A large model takes this long to load from a slow disk.
 _LOAD_S = 60.0
-# A narrow scope is looked through row by row up to this size.
+# A narrow scope is compared row by row up to this size.
 _NARROW_ROWS = 2_000
 THREADS = 2
 POOL = ThreadPoolExecutor(THREADS, thread_name_prefix="query")
@@ -62,16 +62,16 @@ _ID = re.compile(r"[0-9a-f][0-9a-f-]{7,63}")
 
 
 class Searcher:
-    """What a process needs to search: the one model, and the reader's side of the vectors.
+    """What a process needs to search: the model, and read access to the vectors.
 
-    With `by_meaning` off it loads no model and reads no vectors. `sampled_rows` tell it how common words are:
-    who searches once needs fewer of them.
+    Without `by_meaning` it loads no model and reads no vectors. `sampled_rows` is the size of the sample for
+    word statistics; a process that searches once can do with fewer.
     """
 
     def __init__(self, *, by_meaning: bool = True, sampled_rows: int = SAMPLED_ROWS) -> None:
         self.holder = Holder(_chosen, load=self._load)
         self._by_meaning = by_meaning
-        self._views: tuple[str, Views] | None = None  # with the key of their model
+        self._views: tuple[str, Views] | None = None  # and their model's key
         self._profiles = Profiles(sampled_rows)
 
     def search(  # noqa: PLR0913  (what for, where, how much)
@@ -88,9 +88,9 @@ class Searcher:
     ) -> Found:
         """Return the best rows; the first search after a start does not wait for the model.
 
-        `now` is monotonic; `at`, in Unix seconds, is when the query is asked ("last week"), by default now.
-        `depth` is how many candidates of each leg are ranked. Without the query's vector by `until`
-        (monotonic) full text answers alone.
+        `now` is monotonic; `at` is when the query is asked, in Unix seconds (default: now), to resolve times
+        like "last week". `depth` is the number of candidates of full text, and of vectors. If the query's
+        vector is not ready by `until` (monotonic), full text alone answers.
         """
         query = ranking.analyze(text, now=times.local(time.time() if at is None else at))
         if not query.terms:
@@ -100,7 +100,7 @@ class Searcher:
         query = ranking.focused(query, profiles[KINDS[type][0]])
         asked = _Asked(text, query, model, type, depth)
         hits: list[Hit] = []
-        # All of them before the vector is needed, which is made meanwhile.
+        # Query full text for all kinds first; the vector is computed meanwhile.
         by_words = {kind: _by_words(kind, asked, scope, profile) for kind, profile in profiles.items()}
         by_meaning = model is not None and asked.has_vector(until)
         for kind, found in by_words.items():
@@ -113,24 +113,24 @@ class Searcher:
             opened = search_rows.by_prefix(kind, asked.id, scope.project_dir or None) if asked.id else []
             hits += (ranked | {row.id: Hit(row, 0.0, None, rank=(1, 0, 0)) for row in opened}).values()
         if self._by_meaning and model is None:
-            self.holder.ready(now)  # not before: to load one keeps the processor busy
+            self.holder.ready(now)  # not before: loading keeps the processor busy
         hits = best(hits, limit=limit)
         return Found(hits, "hybrid" if asked.is_hybrid else "fts", asked.nearness)
 
     def warm(self, project_dir: str, *, now: float) -> None:
-        """Have at hand what the first search in a project would wait for: words, then model and vectors."""
+        """Load what the first search in a project would wait for: word statistics, then model and vectors."""
         scope = Scope(project_dir=project_dir)
         self.search("warm", type="all", scope=scope, limit=1, now=now)
         if self._by_meaning and self.holder.loaded is None:
-            self.holder.wait(_LOAD_S)  # the search has asked for it
+            self.holder.wait(_LOAD_S)  # the search has started loading it
             self.search("warm", type="all", scope=scope, limit=1, now=now)
 
     def profile(self, kind: Kind, project_dir: str | None, *, now: float) -> Profile:
-        """Return how common words are in a project's rows of a kind, as the search sees it."""
+        """Return the word statistics of a project's rows of a kind that the search uses."""
         return self._profiles.get(kind, project_dir, now=now)
 
     def embed(self, texts: Sequence[str], *, now: float) -> dict[str, Any] | None:
-        """Return the vectors of documents for the consumer, rounded: base64 of a byte a dimension.
+        """Return the rounded vectors of documents for the consumer, as base64 with a byte per dimension.
 
         Waits for the model; None when it cannot be loaded.
         """
@@ -148,7 +148,7 @@ class Searcher:
         }
 
     def model(self) -> dict[str, Any]:
-        """Return which model search uses, whether it is in memory, and what keeps it from use."""
+        """Return which model search uses, whether it is loaded, and what prevents its use."""
         loaded, problem = self.holder.loaded, self.holder.problem
         name, dimension = settings.load().embedding_model, 0
         try:
@@ -159,7 +159,7 @@ class Searcher:
         return {"model": name, "dimension": dimension, "loaded": loaded is not None, "problem": problem}
 
     def choose_anew(self, *, now: float) -> None:
-        """Use the model that the settings name now: loaded at once if one was, else on the next need."""
+        """Switch to the model in the settings: load it at once if one was loaded, else on next use."""
         was_loaded = self.holder.loaded is not None
         self.holder.drop()
         if was_loaded:
@@ -178,8 +178,8 @@ class Searcher:
     def _by_vectors(
         self, kind: Kind, asked: _Asked, rows: list[Row], scope: Scope, now: float
     ) -> tuple[list[Row], dict[str, float]]:
-        """Return the rows with those that the vectors find, and the cosine of each that has a vector."""
-        assert asked.model is not None  # noqa: S101  (who calls has looked)
+        """Return the rows and those that the vectors add, with the cosine of each that has a vector."""
+        assert asked.model is not None  # noqa: S101  (the caller has checked)
         try:
             key, views = self._views or ("", None)
             if views is None or key != asked.model.record.key:  # the model has changed meanwhile
@@ -193,7 +193,7 @@ class Searcher:
 
 
 class _Asked:
-    """One search: its words, and its vector, which is made in another thread while full text is asked."""
+    """One search: its query, and its vector, which another thread computes during the full-text queries."""
 
     def __init__(self, text: str, query: Query, model: Embedder | None, kind: Type, depth: int) -> None:
         self.query = query
@@ -205,14 +205,14 @@ class _Asked:
         self._vector = POOL.submit(model.embed_query, text, kind) if model is not None else None
 
     def has_vector(self, until: float | None) -> bool:
-        """Wait for the query's vector, at most until `until` (monotonic); tell whether it is there."""
-        assert self._vector is not None  # noqa: S101  (who asks has looked for a model)
+        """Wait for the query's vector, at most until `until` (monotonic); return whether it is ready."""
+        assert self._vector is not None  # noqa: S101  (the caller has checked for a model)
         wait([self._vector], None if until is None else max(0.0, until - time.monotonic()))
         return self._vector.done()
 
     @property
     def is_hybrid(self) -> bool:
-        """Tell whether rows were compared with the query's vector."""
+        """Whether rows were compared with the query's vector."""
         return bool(self._nearest)
 
     @property
@@ -221,7 +221,7 @@ class _Asked:
         return sum(self._nearest) / max(1, len(self._nearest))
 
     def compare(self, rows: Any) -> None:
-        """Note how near some rows are, by their vectors: (n, dim)."""
+        """Record the cosines of the query and some rows' vectors: (n, dim)."""
         import numpy as np
 
         cosines = rows @ self.vector / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)
@@ -230,7 +230,7 @@ class _Asked:
     @property
     def vector(self) -> Any:
         """The query's vector: (dim,) float32."""
-        assert self._vector is not None  # noqa: S101  (who asks has looked for a model)
+        assert self._vector is not None  # noqa: S101  (the caller has checked for a model)
         return self._vector.result()
 
 
@@ -240,9 +240,9 @@ def _chosen() -> ModelRecord:
 
 
 def _by_words(kind: Kind, asked: _Asked, scope: Scope, profile: Profile) -> list[Row]:
-    """Return what full text finds, and the rows of a time that the query names.
+    """Return the rows found by full text, and rows of the times that the query names.
 
-    What is named in full comes first, lest common words crowd it out.
+    For a query of exact names, rows with these come first, so that common words do not crowd them out.
     """
     match = ranking.match_expression(asked.query, profile)
     rows = search_rows.by_text(kind, match, scope, limit=asked.depth)

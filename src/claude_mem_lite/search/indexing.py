@@ -1,6 +1,6 @@
-"""Bring the vectors up to date with the memory: the web process embeds what is pending, this side writes.
+"""Keep the vectors up to date with the memory: the web process embeds pending rows, this module stores them.
 
-The consumer takes it step by step; `turns` keeps it apart from `reembed`. A step done again changes nothing.
+The consumer works in small steps, each of which may be repeated. `turns` keeps them apart from `reembed`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# So few texts hold up a search for a quarter of a second at most.
+# Texts per request: they delay a search by a quarter of a second at most.
 TEXTS_AT_ONCE = 16
-# Far more than any model reads, and less than the web process takes.
+# Characters: far more than any model reads, and less than the web process accepts.
 LONGEST_TEXT = 20_000
-# The web process is down, or has no model; what was asked of it did not work this time.
+# Wait when the web process is down or has no model; and when a request has failed this time.
 LATER_S, SOON_S = 60.0, 3.0
 _ANSWER_S = 120.0
 
@@ -40,17 +40,17 @@ class Index:
     """The writer's side of the vectors."""
 
     def __init__(self) -> None:
-        self._checked = "", 0  # which model's vectors are whole, and of which file
-        self._written: Vectors | None = None  # since `optimize`
+        self._checked = "", 0  # model and file whose vectors are known to be complete
+        self._written: Vectors | None = None  # vectors written to since `optimize`
 
     def step(self) -> float | None:
-        """Embed some of what is pending; return in how many seconds to go on, None when all is done."""
+        """Embed some pending rows; return in how many seconds to continue, None when all are done."""
         with turns.step() as is_mine:
             if not is_mine:
                 return SOON_S
             try:
                 return self._step()
-            except client.UnreachableError:  # it went after it had answered
+            except client.UnreachableError:  # it stopped after its first answer
                 return SOON_S
             except VectorsError as error:
                 if isinstance(error, BusyError) or not vectors.has_room():
@@ -60,7 +60,7 @@ class Index:
                 return SOON_S
 
     def optimize(self) -> None:
-        """Have LanceDB's index made where there are many vectors; nothing to do without new writes."""
+        """Build LanceDB's index if there are many vectors; does nothing without new writes."""
         with turns.step() as is_mine:
             if is_mine and self._written and not turns.is_run_of(self._written.key):
                 written, self._written = self._written, None
@@ -76,7 +76,7 @@ class Index:
             self._start_anew(f"{config.lance_dir()} has none of {record.key}")
         if record.key and not self._pending(record.key):
             self._drop_others(record.key, record.dimension)
-            return None  # asking would have the model loaded
+            return None  # a request would make the web process load the model
         try:
             model = client.post("/api/embed", {"texts": []}, timeout_s=_ANSWER_S)
         except client.UnreachableError:
@@ -86,7 +86,7 @@ class Index:
         return self._go_on(model)
 
     def _go_on(self, model: dict[str, Any]) -> float | None:
-        """Embed some of what is pending with the web process's model; return as `step` does."""
+        """Embed some pending rows with the web process's model; return as `step` does."""
         key = str(model["key"])
         if turns.is_run_of(key):
             return SOON_S
@@ -118,7 +118,7 @@ class Index:
         store = Vectors(key, dimension)
         made_at, _ = store.version() or (0, 0)
         if self._checked != (key, made_at):
-            # Every row is written before it is marked: fewer rows than marks are lost ones.
+            # Vectors are written before their rows are marked, so fewer vectors than marks means a loss.
             marked = embeddings.count_embedded(key)
             if any(store.count(kind) < marked[kind][0] for kind in KINDS):
                 log.warning("vectors are missing in %s: all are made anew", config.lance_dir())
@@ -127,35 +127,35 @@ class Index:
         return store
 
     def _drop_others(self, key: str, dimension: int) -> None:
-        """Forget the vectors of the models before this one, which has all of its own."""
+        """Drop the vectors of earlier models, once this one's are complete."""
         spare = turns.in_the_making()
         if vectors.models() - {key, spare}:
             self._open(key, dimension).drop_others(spare=spare)
             log.info("dropped the vectors of all models but %s", key)
 
     def _start_anew(self, error: VectorsError | str) -> None:
-        """Throw the vectors away: SQLite has all that they are made of."""
+        """Discard all vectors and mark every row as pending: the memory has all texts."""
         log.warning("the vectors are made anew: %s", error)
         vectors.discard()
         embeddings.forget_vectors()
 
 
 def documents(model: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return the vectors to keep of texts: (n, dim) float32, unit length."""
+    """Return the vectors to store for texts: (n, dim) float32, unit length."""
     found = model.embed_documents(with_first_lines(texts))
     return blended(found[: len(texts)], found[len(texts) :])
 
 
 def with_first_lines(texts: Sequence[str]) -> list[str]:
-    """Return what is embedded for texts: themselves, then their first lines; `blended` takes both."""
+    """Return the texts to embed for `blended`: the texts themselves, then their first lines."""
     texts = [text[:LONGEST_TEXT] for text in texts]
     return [*texts, *(text.split("\n", 1)[0] for text in texts)]
 
 
 def blended(texts: NDArray[np.float32], first_lines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vectors to keep, each (n, dim): a text and its first line count the same.
+    """Return the vectors to store, (n, dim): a text and its first line count equally.
 
-    Short questions are told by the first line, long ones by the whole.
+    Short queries match the first line better, long ones the whole text.
     """
     from claude_mem_lite.search.embedder.interface import unit_length
 

@@ -1,4 +1,4 @@
-"""List this machine's embedding models, the one search uses, and how many rows have vectors."""
+"""List the embedding models of this machine, the one that search uses, and how many rows have vectors."""
 
 import contextlib
 import importlib.util
@@ -21,9 +21,9 @@ _UNFINISHED = ".part"  # see `embedder.download`
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model: `path` is "" where it must be fetched, `dimension` 0 where only the model itself knows it.
+    """A model: `path` is "" if it is not on this machine, `dimension` 0 if it is unknown until loaded.
 
-    `setting` is the name that means it and no other form of it; `vectors`: how many rows have one, by
+    `setting` selects exactly this form of the model; `vectors` are the numbers of rows with a vector, by
     dimension.
     """
 
@@ -38,7 +38,7 @@ class Model:
 
 
 def models() -> list[Model]:
-    """Return the known models, those that were fetched, and the one of the settings."""
+    """Return the built-in models, the fetched ones, and the one in the settings."""
     in_use, _ = chosen()
     wanted = [*records.RECORDS.values(), *_fetched(), *([in_use] if in_use else [])]
     by_name = {record.name: record for record in wanted}
@@ -61,7 +61,7 @@ def models() -> list[Model]:
 
 
 def chosen() -> tuple[ModelRecord | None, str]:
-    """Return the model that the settings name, if it can be used, and what is wrong otherwise."""
+    """Return the model in the settings and "", or None and what prevents its use."""
     wanted = settings.load()
     if wanted.embedding_model == NONE:
         return None, f'[search] embedding_model = "{NONE}"'
@@ -74,7 +74,7 @@ def chosen() -> tuple[ModelRecord | None, str]:
 
 
 def check(record: ModelRecord) -> None:
-    """Raise ClaudeMemError unless a model and the libraries that it needs are on this machine."""
+    """Raise ClaudeMemError unless a model and its libraries are on this machine."""
     if not embedder.find(record):
         raise records.missing(record)
     if record.needs_torch and not importlib.util.find_spec("sentence_transformers"):
@@ -82,14 +82,14 @@ def check(record: ModelRecord) -> None:
 
 
 def in_words(state: dict[str, Any]) -> str:
-    """Say how many rows have a vector, by `state`, and what to install where there are many."""
+    """Return a sentence on how many rows have a vector, and what to install if there are many."""
     told, (record, _) = f"{state['embedded']:,} of {state['total']:,} rows have a vector", chosen()
     advice = lance.missing(Vectors(record.key, record.dimension)) if record else ""
     return f"{told}; {advice}" if advice else told
 
 
 def state() -> dict[str, Any]:
-    """Return which model search uses, by which setting, how many rows it has embedded, and what hinders it.
+    """Return the model of search, its setting, how many rows it has embedded, and any problem.
 
     `loaded` is None while the web process is down.
     """
@@ -118,7 +118,7 @@ def state() -> dict[str, Any]:
 
 
 def _vectors() -> dict[str, dict[int, int]]:
-    """Return how many rows have vectors, by names and dimensions of models; see `ModelRecord.key`."""
+    """Return how many rows have vectors, by model name and dimension; see `ModelRecord.key`."""
     found: dict[str, dict[int, int]] = {}
     for key, count in embeddings.count_by_model().items() if os.path.exists(config.memory_path()) else ():
         name, _, dimension = key.rpartition("_")
@@ -128,7 +128,7 @@ def _vectors() -> dict[str, dict[int, int]]:
 
 
 def _fetched() -> list[ModelRecord]:
-    """Return the models of the data directory."""
+    """Return the models in the data directory."""
     try:
         folders = sorted(os.listdir(config.models_dir()))
     except FileNotFoundError:
@@ -136,13 +136,13 @@ def _fetched() -> list[ModelRecord]:
     names = [folder.replace("--", "/", 1) for folder in folders if not folder.endswith(_UNFINISHED)]
     found = []
     for name in names:
-        with contextlib.suppress(ClaudeMemError):  # a folder of another kind
+        with contextlib.suppress(ClaudeMemError):  # not a model's folder
             found.append(embedder.resolve(name))
     return [record for record in found if embedder.find(record)]
 
 
 def _size(path: str) -> int:
-    """Return the bytes of a file, or of all files in a folder, whatever links to them."""
+    """Return the bytes of a file, or of all files in a folder, following links."""
     if not os.path.isdir(path):
         return os.path.getsize(path) if path else 0
     return sum(

@@ -1,7 +1,7 @@
-"""LanceDB's index of the vectors of a kind, where there are many; the extra `index` brings LanceDB.
+"""LanceDB's index of the vectors of a kind, if there are many; the extra `index` installs LanceDB.
 
-It is made of the vectors in SQLite, in a process of its own that gives its memory back, and made anew when
-many have been added. What it finds are places in `vectors`; what was written since, `nearest` compares.
+The index is built from the vectors in SQLite, in a separate process so that its memory is freed, and rebuilt
+when many have been added. It returns places in `vectors`; `nearest` compares the vectors written since.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Comparing so many vectors of MiniLM takes 6 ms and 39 MB, three times as many 25 ms and 118 MB.
+# Comparing this many vectors of MiniLM takes 6 ms and 39 MB, three times as many 25 ms and 118 MB.
 # LanceDB takes 130 MB before it has read any.
 INDEX_FROM_ROWS = 100_000
-_NEW_SHARE = 5  # an index is made anew when a fifth of the limit was written since
+_NEW_SHARE = 5  # an index is rebuilt when a fifth of the limit was written since
 _ROWS_PER_WRITE = 5_000
-_SPARE = 2  # so many times as many are taken: it compares roughly, `nearest` exactly
+_SPARE = 2  # factor for results: the index compares roughly, then `nearest` exactly
 _CACHE_BYTES, _METADATA_BYTES = 256 << 20, 16 << 20  # the index of 100,000 vectors has 140 MB
 
 
@@ -49,7 +49,7 @@ class Index:
     covered: int
 
     def nearest(self, vector: np.ndarray, *, limit: int, project_dir: str | None) -> list[int]:
-        """Return the places of the nearest rows of a project (None: of all), and some more.
+        """Return the places of the nearest rows of a project (None: of all), up to twice `limit`.
 
         Raises: VectorsError.
         """
@@ -62,7 +62,7 @@ class Index:
 
 
 def find(vectors: Vectors, kind: Kind, version: Version, *, known: Index | None = None) -> Index | None:
-    """Return the newest index of the vectors of a kind, `known` if it is that one, or None without any.
+    """Return the newest index of a kind's vectors, `known` if it is that one, or None if there is none.
 
     Raises: VectorsError.
     """
@@ -77,7 +77,7 @@ def find(vectors: Vectors, kind: Kind, version: Version, *, known: Index | None 
 
 
 def optimize(vectors: Vectors) -> None:
-    """Have an index made where there are many vectors and none, or an old one. Raises: VectorsError."""
+    """Build an index of each kind with many vectors and no recent index. Raises: VectorsError."""
     version = vectors.version()
     if version is None:
         return
@@ -95,7 +95,7 @@ def optimize(vectors: Vectors) -> None:
 
 
 def missing(vectors: Vectors) -> str:
-    """Return what to install for an index where there are many vectors and no LanceDB; "" elsewhere.
+    """Return what to install if there are many vectors and no LanceDB, else "".
 
     Raises: VectorsError.
     """
@@ -106,7 +106,7 @@ def missing(vectors: Vectors) -> str:
 
 
 def build(vectors: Vectors, kind: Kind) -> None:
-    """Make an index of all rows of a kind, and delete the others of the kind. Raises: VectorsError."""
+    """Build an index of all rows of a kind and delete the kind's older ones. Raises: VectorsError."""
     import pyarrow as pa
     from lancedb.index import Bitmap, HnswSq
 
@@ -118,7 +118,7 @@ def build(vectors: Vectors, kind: Kind) -> None:
     vector = pa.list_(pa.float32(), vectors.dimension)
     schema = pa.schema([("written", pa.int64()), ("project_dir", pa.string()), ("vector", vector)])
     name = _name(vectors, kind, version, covered)
-    # A table that is not whole never lies where `find` looks.
+    # The table is built elsewhere and then moved, so that `find` never sees an incomplete one.
     with _said("make the index"), tempfile.TemporaryDirectory(dir=config.lance_dir()) as folder:
         table = _database(folder).create_table(name, schema=schema)
         place = 0
@@ -140,7 +140,7 @@ def is_installed() -> bool:
 
 
 def _covered(vectors: Vectors, kind: Kind, version: Version) -> list[int]:
-    """Return up to which place each index has the rows of a kind."""
+    """Return the last place that each index of a kind covers."""
     begin, _, end = _name(vectors, kind, version, 0).partition("-0-")
     names = (re.fullmatch(rf"{begin}-(\d+)-{end}{re.escape(FOLDER)}", name) for name in _names())
     return [int(name[1]) for name in names if name]
@@ -159,7 +159,7 @@ def _name(vectors: Vectors, kind: Kind, version: Version, covered: int) -> str:
 
 
 def _database(folder: str) -> Any:
-    # Before its import: every query without a score in its columns would be a line on stderr.
+    # Set before the import: otherwise each query without a score column logs a line to stderr.
     os.environ.setdefault("LANCEDB_LOG", "error")
     memory.hold_down()
     import lancedb
@@ -170,7 +170,7 @@ def _database(folder: str) -> Any:
 
 @contextlib.contextmanager
 def _said(what: str) -> Iterator[None]:
-    """Turn whatever LanceDB raises into one line of ours; it has no error base of its own."""
+    """Convert any exception of LanceDB, which has no base class for them, to a VectorsError of one line."""
     try:
         yield
     except (RuntimeError, ValueError, OSError, KeyError, TypeError, AttributeError) as error:

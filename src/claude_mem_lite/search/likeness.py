@@ -1,4 +1,4 @@
-"""Compare a text with rows by meaning, with the web process's model and the stored vectors."""
+"""Compare a text with rows by the cosine of the web process's vector and the stored ones."""
 
 import base64
 import logging
@@ -20,8 +20,8 @@ _LAST_LATIN, _MOSTLY = "\u024f", 0.75
 def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
     """Return the cosines (-1 to 1) of a text to the nearest of some rows, by id, best first.
 
-    A row without a vector is left out; there are none without a model, the web process or the vectors, nor
-    for a script of which the model knows the letters alone.
+    Rows without a vector are left out. The result is empty without a model, the web process or the vectors,
+    and for a script in which the model knows only the letters.
     """
     if not ids:
         return {}
@@ -41,9 +41,9 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
 
 
 def reads(key: str, text: str) -> bool:
-    """Tell whether the model of a key can tell what a text means.
+    """Tell whether the model of a key understands a text.
 
-    MiniLM cannot where many letters are not Latin: two orders in Korean have a cosine of .8 to .9.
+    MiniLM does not if many letters are not Latin: any two orders in Korean have a cosine of .8 to .9.
     """
     latin = [letter <= _LAST_LATIN for letter in text if letter.isalpha()]
     return key != MINILM.key or sum(latin) >= _MOSTLY * len(latin)

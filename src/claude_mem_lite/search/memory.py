@@ -10,18 +10,18 @@ _ARENAS = 2
 
 
 def hold_down() -> None:
-    """Let all threads share two arenas: each of LanceDB's would keep what it once needed for ever."""
+    """Make all threads share two arenas: an arena per thread of LanceDB would never shrink."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 def give_back() -> None:
-    """Collect garbage, and give what is no longer used back to the system."""
+    """Collect garbage, and return unused memory to the system."""
     gc.collect()
     trim()
 
 
 def trim() -> None:
-    """Give what is no longer used back to the system; glibc keeps it unless told."""
+    """Return unused memory to the system; glibc keeps it unless told."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,6 +1,6 @@
-"""Find the nearest vectors: by comparing all of a project's in memory, or by LanceDB where they are too many.
+"""Find the nearest vectors: compare all of a project's in memory, or ask LanceDB if they are too many.
 
-A hundred thousand vectors of MiniLM take 39 MB, and comparing them all less time than LanceDB's index.
+A hundred thousand vectors of MiniLM take 39 MB, and comparing them all is faster than LanceDB's index.
 """
 
 import threading
@@ -17,24 +17,24 @@ from claude_mem_lite.search.vectors import Vectors, Version
 
 Array = NDArray[np.float32]
 
-# The projects used last are kept up to so many bytes together: 170,000 vectors of MiniLM.
+# Limit for the projects kept in memory, the last used ones: 170,000 vectors of MiniLM.
 KEEP_BYTES = 64 << 20
 LOOK_AGAIN_S = 1.0
 _CENTRE_ROWS = 2_000
-# So many are made float32 at a time; they stay in the processor's cache.
+# Rows converted to float32 at a time, so that they stay in the processor's cache.
 _ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Vectors as they lie in the store: (n, dim) int8 with their lengths and their places, ascending."""
+    """Vectors as stored: (n, dim) int8, with their lengths, and their places in ascending order."""
 
     places: NDArray[np.int64]
     matrix: NDArray[np.int8]
     lengths: Array
 
     def cosines(self, vector: Array) -> Array:
-        """Return the product of each vector, made one of unit length, with a vector: (n,)."""
+        """Return the dot product of a vector with each stored vector, scaled to unit length: (n,)."""
         found = np.empty(len(self.matrix), np.float32)
         for start in range(0, len(found), _ROWS_AT_ONCE):
             some = self.matrix[start : start + _ROWS_AT_ONCE].astype(np.float32)
@@ -43,7 +43,7 @@ class Rows:
         return found
 
     def mean(self) -> Array:
-        """Return the mean of the vectors, each made one of unit length."""
+        """Return the mean of the vectors, each scaled to unit length: (dim,)."""
         total = np.zeros(self.matrix.shape[1], np.float32)
         for start in range(0, len(self.matrix), _ROWS_AT_ONCE):
             some = self.matrix[start : start + _ROWS_AT_ONCE].astype(np.float32)
@@ -56,7 +56,7 @@ class Rows:
 class View:
     """The vectors of one kind in one project, or in all, as of `version`; `centre` (dim,) is their mean.
 
-    With an `index`, `rows` are those that it does not have yet.
+    With an `index`, `rows` has only the vectors that it does not cover yet, and `centre` is a sample's mean.
     """
 
     vectors: Vectors
@@ -68,7 +68,7 @@ class View:
     index: Index | None
 
     def nearest(self, vector: Array, *, limit: int, ids: Collection[str] | None = None) -> dict[str, Array]:
-        """Return the nearest vectors by id, best first; those of `ids` alone when they are given."""
+        """Return the nearest vectors by id, best first; `ids` limits the search to some rows."""
         if ids is None:
             near = self.index.nearest(vector, limit=limit, project_dir=self.project_dir) if self.index else []
             near += self.rows.places[_largest(self.rows.cosines(vector), limit)].tolist()
@@ -79,7 +79,7 @@ class View:
         return dict(best[:limit])
 
     def of_rows(self, ids: Collection[str]) -> dict[str, Array]:
-        """Return the vectors of some rows by id; one that has none is left out."""
+        """Return the vectors of some rows by id; rows without a vector are left out."""
         return self.vectors.of_rows(self.kind, ids, project_dir=self.project_dir)
 
 
@@ -88,13 +88,13 @@ class Views:
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
-        self._kept: dict[tuple[Kind, str | None], View] = {}  # those used last at the end
+        self._kept: dict[tuple[Kind, str | None], View] = {}  # least recently used first
         self._version: Version | None = None
         self._looked_at = -LOOK_AGAIN_S
         self._lock = threading.Lock()
 
     def get(self, kind: Kind, project_dir: str | None, *, now: float) -> View | None:
-        """Return the vectors of a project (None: of all) as of the last second; None without any.
+        """Return the view of a project (None: of all), at most a second old; None if there are no vectors.
 
         Raises: VectorsError.
         """
@@ -113,7 +113,7 @@ class Views:
             return kept
 
     def _read(self, kind: Kind, project_dir: str | None, version: Version, kept: View | None) -> View | None:
-        """Return the view at a version, from what was written since the one that is kept."""
+        """Return the view at a version; if possible, read only what was written since the kept one."""
         places = self._vectors.places(kind, project_dir)
         if not len(places):
             return None
@@ -136,7 +136,7 @@ class Views:
         return View(self._vectors, kind, project_dir, version, rows, some.mean(), index)
 
     def _make_room(self) -> None:
-        """Forget what was used longest ago, but never the last."""
+        """Drop the least recently used views over the limit, but never the last used one."""
         sizes = {key: kept.rows.matrix.nbytes for key, kept in self._kept.items()}
         total = sum(sizes.values())
         for key, size in list(sizes.items())[:-1]:
@@ -155,7 +155,7 @@ def _rows(places: list[int], _projects: list[str], matrix: NDArray[np.int8]) -> 
 
 
 def _still(rows: Rows, places: NDArray[np.int64]) -> Rows:
-    """Return those of some rows that are still there."""
+    """Return the rows that are still among the stored places."""
     there = np.isin(rows.places, places)
     return rows if there.all() else Rows(rows.places[there], rows.matrix[there], rows.lengths[there])
 
@@ -169,7 +169,7 @@ def _joined(old: Rows, new: Rows) -> Rows:
 
 
 def _largest(numbers: Array, limit: int) -> NDArray[np.intp]:
-    """Return where the largest numbers are, in no order; a full sort takes ten times as long."""
+    """Return the indexes of the largest numbers, unordered; a full sort takes ten times as long."""
     if limit >= len(numbers):
         return np.arange(len(numbers))
     return np.argpartition(numbers, len(numbers) - limit)[len(numbers) - limit :]

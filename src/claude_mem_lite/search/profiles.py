@@ -1,4 +1,4 @@
-"""Sample how common words are in each project, and keep that until the project has changed."""
+"""Sample the word statistics of each project, and keep them until the project has changed."""
 
 import contextlib
 import threading
@@ -10,21 +10,21 @@ from claude_mem_lite.storage import DatabaseError
 from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.models import memory_database
 
-# With 500 code history is found a hundredth worse; 2,000 take an eighth of a second.
+# With 500 rows, search in code history is 1 % worse; 2,000 take an eighth of a second.
 SAMPLED_ROWS = 2_000
-# A profile is made anew when the project has grown or shrunk by a tenth: in the background, or by half before
-# the search that finds it so is answered.
+# A profile is renewed when the project's size has changed by a tenth, in the background; by half, before the
+# search that notices it is answered.
 _CHANGED, _CHANGED_MUCH = 0.1, 0.5
-# Rows are counted for every search up to this many, which takes 0.1 ms; above, at most once in so long.
+# Up to this many rows are counted for every search, which takes 0.1 ms; more, once in this many seconds.
 _COUNTED_ALWAYS, _COUNTED_EVERY_S = 2_000, 5.0
 
 _Key = tuple[Kind, str | None]
 
 
 class Profiles:
-    """The profiles of the projects that were searched; every method may be called from any thread.
+    """The profiles of searched projects; every method may be called from any thread.
 
-    Each is made from about `sampled_rows` rows.
+    Each profile is made from about `sampled_rows` rows.
     """
 
     def __init__(self, sampled_rows: int = SAMPLED_ROWS) -> None:
@@ -55,7 +55,7 @@ class Profiles:
             return self._kept[key]
 
     def _renew(self, key: _Key, row_count: int) -> None:
-        """Renew a profile off the way of the search that found it old."""
+        """Renew a profile in the background, without delaying the search that found it outdated."""
         try:
             with contextlib.suppress(DatabaseError), memory_database.connection_context():
                 self._kept[key] = self._made(key, row_count)
@@ -64,7 +64,7 @@ class Profiles:
 
     def _made(self, key: _Key, row_count: int) -> Profile:
         rows = search_rows.sample(*key, one_in=max(1, round(row_count / self._sampled_rows)))
-        # Full text looks at the rows of all projects that have a word.
+        # Full text reads the rows with a word in all projects, so the share of this one matters.
         share = row_count / max(search_rows.count(key[0]), 1)
         told = (ranking.vocabulary(row.title, row.summary, row.detail, row.files) for row in rows)
         return ranking.profile(told, row_count=row_count, share=share)

@@ -1,7 +1,7 @@
-"""Rank rows for a query: one score from words, their order, full names, and meaning.
+"""Rank rows for a query: one score from words, their order, exact names, and vectors.
 
-Pure functions over the candidates that full text and vectors have found; asking the indexes, reading rows and
-keeping a project's profile and the centre of its vectors is the caller's part.
+These are pure functions over the candidates that full text and vectors have found. The caller queries the
+indexes, reads rows, and keeps a project's profile and the centre of its vectors.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-# A query of more terms is reduced to the most telling; so many are read of it.
+# A longer query is reduced to its most significant terms; and how many terms of it are read.
 MAX_TERMS = 32
 _TERMS_READ = 400
 MAX_NAMES = 8
-# Full text is asked for no more terms than this: FTS5 compares all of them for every row that has one.
+# Most terms in a full-text query: FTS5 evaluates all of them for every row that has one.
 TERMS_ASKED = 16
-_PARTS_ASKED = 8  # what no index knows is looked for in each row
-# The weight of a term halves after so many others: a text begins with what it is about.
+_PARTS_ASKED = 8  # most parts of words; these have no index and are searched for in each row
+# The weight of a term halves after this many others: a text begins with what it is about.
 _PLACE_HALVES = 16
-# A part of a name tells more than a word.
+# Weight of a term that is part of a name, relative to a plain word.
 _NAMED = 1.5
-# Source for the form and the two constants: Robertson and Zaragoza, The Probabilistic Relevance Framework:
-# BM25 and Beyond, 2009, 3.5 (BM25F: fields are weighted before the count saturates); Lucene's defaults.
+# k1 and b of BM25F, which weights fields before the count saturates; the values are Lucene's defaults.
+# Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009, 3.5.
 SATURATION = 1.2
 LENGTH_PENALTY = 0.75
-# A title says what a row is about, a detail mostly what else was on the screen, a path where but not what.
+# A title says what a row is about, a detail mostly what else was on the screen, a path only where it was.
 FIELD_WEIGHTS = {"title": 2.0, "summary": 1.0, "detail": 0.5, "files": 0.2}
 DETAIL_CHARACTERS = 2000  # more costs time and says little
-# Full text looks at no more rows than this: the rarest words find what the common ones only confirm, and BM25
-# over every row with a common word is what makes FTS5 slow. Down to a tenth of the rows nothing was lost.
+# Most rows that full text scores. Rare words find the rows that common ones only confirm, and FTS5 is slow
+# because of BM25 over every row with a common word. Limits down to a tenth of the rows lost nothing.
 ROW_BUDGET = 2000
-# So many rows' words are kept, about 2 kB each.
+# Rows whose lemmas are cached, about 2 kB each.
 _ROWS_KEPT = 8192
-# A row that has all words of the query tells more than one that has the same weight in some of them.
+# Bonus for coverage: a row with all words of the query beats one with the same weight in fewer words.
 COVERAGE = 0.2
-# Two words that stand together in the query and in the row, as a share of what each says alone.
+# Bonus for two words that are adjacent in query and row, as a share of the lesser evidence of the two.
 PAIR = 0.4
 PAIR_WINDOW = 3
-# An identifier, path or quoted phrase that the row has as it was written, beyond what its parts count.
+# Bonus for an identifier, path or quoted phrase that the row contains as written, beside its parts' points.
 EXACT = 1.0
-# A row of a time that the query names, as a multiple of how rare such rows are; more hardly finds better.
+# Bonus for a row of a time that the query names, as a multiple of the evidence; more is hardly better.
 TIME = 3.0
-# The share of a row's likeness to its nearest fellow candidates that is taken off; 0.1 to 0.2 do as well.
+# Share of a row's similarity to its nearest fellow candidates that is subtracted; 0.1 to 0.2 are as good.
 CROWDED = 0.1
 NEIGHBOURS = 10
 
@@ -75,9 +75,9 @@ _IDENTIFIER = re.compile(
 
 
 def analyze(text: str, *, now: dt.datetime | None = None) -> Query:
-    """Return the terms of a query, its pairs of neighbours and what it names in full.
+    """Return the terms of a query, its pairs of neighbouring terms and its exact names.
 
-    With `now`, also the times it names, seen from then: their words are terms only if there are no others.
+    With `now`, also the times that it names, seen from then; their words are terms only without any others.
     """
     whole = text = text.replace("\0", " ")
     spans: tuple[Span, ...] = ()
@@ -107,7 +107,7 @@ def analyze(text: str, *, now: dt.datetime | None = None) -> Query:
 
 
 def focused(query: Query, profile: Profile) -> Query:
-    """Return a query with its most telling terms, in their order, and the names it begins with."""
+    """Return a query reduced to its most significant terms, in their order, and its first names."""
     if len(query.terms) <= MAX_TERMS:
         return query
     kept = _most_telling(query, profile, MAX_TERMS)
@@ -121,7 +121,7 @@ def focused(query: Query, profile: Profile) -> Query:
 
 
 def _most_telling(query: Query, profile: Profile, limit: int) -> list[int]:
-    """Return which terms tell most, in their order: rare ones, early ones and parts of names."""
+    """Return the positions of the most significant terms, in order: rare ones, early ones, parts of names."""
     in_names = {lemma(word) for name in query.exact for word in words(name)}
 
     def weight(at: int) -> float:
@@ -133,12 +133,12 @@ def _most_telling(query: Query, profile: Profile, limit: int) -> list[int]:
 
 
 def vocabulary(title: str, summary: str = "", detail: str = "", files: tuple[str, ...] = ()) -> set[str]:
-    """Return the lemmas of a row, those of its files left out; to rank it later is cheap."""
+    """Return the lemmas of a row without those of its files; they are cached for ranking it later."""
     return set(itertools.chain(*_told(title, summary, detail[:DETAIL_CHARACTERS], files)[:-1]))
 
 
 def profile(vocabularies: Iterable[Iterable[str]], *, row_count: int, share: float = 1.0) -> Profile:
-    """Return how common words are in a project of `row_count` rows, from the lemmas of some of its rows."""
+    """Return the word statistics of a project of `row_count` rows, from the lemmas of some of its rows."""
     counts: Counter[str] = Counter()
     sampled = 0
     for lemmas in vocabularies:
@@ -148,9 +148,9 @@ def profile(vocabularies: Iterable[Iterable[str]], *, row_count: int, share: flo
 
 
 def match_expression(query: Query, profile: Profile) -> str:
-    """Return the FTS5 query: the rarest terms in all their forms and what is named in full, joined by OR.
+    """Return the FTS5 query: the rarest terms in all their forms and the exact names, joined by OR.
 
-    Common terms are left out once the others find `ROW_BUDGET` rows; the ranking counts them all the same.
+    Common terms are left out once the others find `ROW_BUDGET` rows; the ranking still counts them.
     """
     wanted: list[str] = []
     rows = 0.0
@@ -160,29 +160,29 @@ def match_expression(query: Query, profile: Profile) -> str:
         if wanted and rows > ROW_BUDGET * profile.share:
             break
         wanted += [word for word in term.words if not is_part(word)]
-    # A path as a phrase costs a look at each row that has `src`; among many terms its rare parts are enough.
+    # A path as a phrase makes FTS5 read each row that has `src`; among many terms its rare parts are enough.
     return _any_of([*wanted, *(query.exact if len(query.terms) <= TERMS_ASKED else ())])
 
 
 def parts(query: Query, profile: Profile) -> list[str]:
-    """Return the telling terms to look for within longer words, [] where no term is a part of one."""
+    """Return the significant terms to search for within longer words, [] if no term is part of one."""
     if not any(is_part(term.lemma) for term in query.terms):
         return []
     return [query.terms[at].words[0] for at in _most_telling(query, profile, _PARTS_ASKED)]
 
 
 def named_expression(query: Query) -> str:
-    """Return the FTS5 query for what is named in full."""
+    """Return the FTS5 query for the exact names."""
     return _any_of(query.exact)
 
 
 def cosines(query: Vectors, rows: Vectors, centre: Vectors) -> Vectors:
-    """Return how alike each candidate is to the query: a cosine, less what says nothing about the query.
+    """Return the similarity of each candidate to the query: a centred cosine, corrected for crowding.
 
-    `query` (dim,), `rows` (n, dim) all candidates with a vector, `centre` (dim,) the mean of the project's
-    vectors, or of 50 of them. Both sides lose what all rows of the project have in common (its theme is to a
-    cosine what a common word is to BM25), then each row a share of its likeness to its nearest fellows: a row
-    that is like everything is near every query.
+    `query` is (dim,), `rows` (n, dim) are all candidates with a vector, `centre` (dim,) is the mean of the
+    project's vectors, or of 50 of them. Subtracting the centre removes what all rows of the project have in
+    common: its theme is to a cosine what a common word is to BM25. Then each row loses a share of its
+    similarity to its nearest fellows, because a row that is like all others is near every query.
     Source: Mu and Viswanath, All-but-the-Top, 2018 (the mean alone); Conneau et al., Word translation without
     parallel data, 2018, 2.3 (CSLS, here for rows alone and by a share).
     """
@@ -207,10 +207,10 @@ def rank(
     meaning: float,
     rows_in_time: int = 0,
 ) -> list[Scored]:
-    """Return the candidates best first; equals stay in the order given.
+    """Return the candidates, best first; equal ones stay in the given order.
 
-    Candidates are the union of both legs, about 50 of each; lengths are compared within them. `rows_in_time`
-    is how many of the project's rows are of a time that the query names.
+    Candidates are those of full text and of vectors, about 50 of each; lengths are compared among them.
+    `rows_in_time` is how many of the project's rows are of a time that the query names.
     """
     if not candidates:
         return []
@@ -265,7 +265,7 @@ def _telling(every: list[str]) -> list[str]:
 def _count(
     query: Query, candidates: Sequence[Candidate]
 ) -> tuple[list[list[float]], list[float], list[list[bool]]]:
-    """Return per candidate the weighted count of each term, the weighted length, and which pairs it has."""
+    """Return, per candidate, the weighted count of each term, the weighted length, and the pairs it has."""
     terms = {term.lemma: at for at, term in enumerate(query.terms)}
     followers: dict[int, list[tuple[int, int]]] = {}
     for at, (one, other) in enumerate(query.pairs):
@@ -295,7 +295,7 @@ def _count(
 
 @lru_cache(maxsize=_ROWS_KEPT)
 def _told(title: str, summary: str, detail: str, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the lemmas of the fields in the order of their weights; most of a project's rows come again."""
+    """Return the lemmas per field, in the order of FIELD_WEIGHTS; cached, as rows recur in searches."""
     return tuple(tuple(map(lemma, words(text))) for text in (title, summary, detail, " ".join(files)))
 
 
@@ -304,7 +304,7 @@ def _detail(candidate: Candidate) -> str:
 
 
 def idf(row_count: int, rows_with: float, seen: int = 0) -> float:
-    """Return the evidence in nats of what so many rows of a project have, and `seen` of the candidates.
+    """Return the evidence, in nats, of what `rows_with` rows of a project have, but at least `seen`.
 
     Source: the form that can't be negative, as in Lucene's BM25Similarity.
     """
@@ -314,7 +314,7 @@ def idf(row_count: int, rows_with: float, seen: int = 0) -> float:
 
 
 def _meaning(candidates: Sequence[Candidate], coverage: Sequence[float]) -> list[float]:
-    """Return the cosines; a row not embedded yet has that of a usual row that has words of the query."""
+    """Return the cosines; a row without a vector gets the median of the rows that have words of the query."""
     known = [(row.cosine, covered) for row, covered in zip(candidates, coverage, strict=True)]
     known_cosines = [cosine for cosine, _ in known if cosine is not None]
     alike = [cosine for cosine, covered in known if cosine is not None and covered > 0]
@@ -335,7 +335,7 @@ def _any_of(names: Iterable[str]) -> str:
 
 
 def _has(text: str, name: str) -> bool:
-    """Tell whether a text has a name that does not go on in letters on either side."""
+    """Tell whether a text contains a name that is not part of a longer word."""
     at = text.find(name)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]

@@ -1,7 +1,7 @@
-"""Embed all rows with one model in this process while search goes on, then switch to the new vectors.
+"""Embed all rows with one model in this process while search continues, then switch to the new vectors.
 
-Until the swap the rows keep the mark of the old model, whose vectors search and the consumer go on with.
-What was made stays when a run is cut short: the next one looks at the digests and goes on from there.
+Until the switch, rows stay marked with the old model, whose vectors search and the consumer keep using. An
+interrupted run leaves its vectors; the next one compares digests and continues from there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Row = tuple[str, str, str]  # id, project_dir, text
     Progress = Callable[[int, int], None]
 
-# What comes in or changes during a run is made in the next pass; what comes in during the last is pending.
+# Rows that are new or changed during a pass are embedded in the next; those of the last pass stay pending.
 _PASSES = 3
 _ROWS_PER_MARK = 500
 _ANSWER_S = 120.0
@@ -35,9 +35,9 @@ _ANSWER_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A run that is through: rows whose vectors it made, rows that had theirs, and all rows.
+    """The result of a run: rows embedded (`made`), rows that had a vector before (`there`), and all rows.
 
-    `is_told`: whether the web process has taken the model; None where it did not run or need not be told.
+    `is_told` is whether the web process has switched to the model; None if it is down or needs no switch.
     """
 
     model: str
@@ -50,9 +50,9 @@ class Done:
 
 
 def reembed(setting: str, *, dimension: int, progress: Progress, rebuild: bool = False) -> Done:
-    """Complete the vectors of a model, then have search use it; `progress` takes rows made and rows to make.
+    """Complete the vectors of a model, then make search use it; `progress` takes rows made and rows to make.
 
-    With `rebuild` all vectors there are are thrown away first. Raises: ClaudeMemError.
+    With `rebuild` all existing vectors are discarded first. Raises: ClaudeMemError.
     """
     chosen = settings.load()
     is_new = (setting, dimension) != (chosen.embedding_model, chosen.dimension)
@@ -63,7 +63,7 @@ def reembed(setting: str, *, dimension: int, progress: Progress, rebuild: bool =
         model = embedder.load(record)
         key = model.record.key
         say(key)
-        with turns.step(wait=True):  # the consumer ends its step, and takes no other with this model
+        with turns.step(wait=True):  # the consumer ends its step, and starts no other with this model
             if rebuild:
                 vectors.discard()
                 embeddings.forget_vectors()
@@ -82,7 +82,7 @@ def reembed(setting: str, *, dimension: int, progress: Progress, rebuild: bool =
 
 
 def tell_web() -> bool | None:
-    """Have the web process take the model of the settings; None where none runs, False without an answer."""
+    """Make the web process use the model in the settings; None if it is down, False without an answer."""
     try:
         return client.post("/api/model", {}, timeout_s=_ANSWER_S) is not None
     except client.UnreachableError:
@@ -99,7 +99,7 @@ def _web_has(model: Embedder) -> bool:
 
 
 class _Run:
-    """The vectors of one model on their way to completeness."""
+    """A run that completes the vectors of one model."""
 
     def __init__(self, model: Embedder, key: str, progress: Progress) -> None:
         self._model, self._key, self._progress = model, key, progress
@@ -112,7 +112,7 @@ class _Run:
             ) from error
 
     def make(self) -> int:
-        """Make what is missing; return of how many rows."""
+        """Embed the rows without a current vector; return how many."""
         made: set[tuple[Kind, str]] = set()
         for _ in range(_PASSES):
             missing = sum(1 for kind in KINDS for _ in self._missing(kind))
@@ -128,7 +128,7 @@ class _Run:
         return len(made)
 
     def mark(self) -> None:
-        """Note of every row whose vector is that of its text that it has one."""
+        """Mark every row whose vector matches its text as embedded."""
         for kind in KINDS:
             rows = embeddings.all_texts(kind, without=self._key)
             has = ((row_id, text) for row_id, _, text in rows if self._has(kind, row_id, text))

@@ -1,4 +1,4 @@
-"""Shape what a search answers: hits with their reasons, those that say the same folded."""
+"""The results of a search: hits with the parts of their scores, near-duplicates folded."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ from claude_mem_lite.search.candidates import Scored
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage.search import Row
 
-# Hits of which so large a share of the words is the same say the same.
+# Hits that share at least this part of their words are duplicates.
 ALIKE = 0.9
 
 
 @dataclass(slots=True)
 class Hit:
-    """One result: `id` opens it, `score` is comparable within one answer.
+    """One result; `score` is comparable within one answer.
 
-    `why` are the parts of the score, None where the query is the row's id; `rank` sorts, highest first;
-    `folded` are the ids of worse hits that say the same.
+    `why` holds the parts of the score, None if the query is the row's id. Hits are sorted by `rank`, highest
+    first; `folded` are the ids of worse hits that say the same.
     """
 
     row: Row
@@ -27,7 +27,7 @@ class Hit:
     folded: list[str] = field(default_factory=list)
 
     def as_json(self, *, explain: bool = False) -> dict[str, Any]:
-        """Return the fields for an answer in JSON."""
+        """Return the fields for a JSON answer."""
         row = self.row
         text = "\n".join(filter(None, [row.summary, row.detail if row.kind == "session" else ""]))
         found: dict[str, Any] = {
@@ -48,9 +48,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits, best first, and whether vectors had a part in it ("hybrid") or not ("fts").
+    """The hits, best first, and whether vectors were used ("hybrid") or not ("fts").
 
-    `nearness` is the mean cosine of the query and the rows nearest to it, 0 without vectors.
+    `nearness` is the mean cosine of the query and its nearest rows, 0 without vectors.
     """
 
     hits: list[Hit]
@@ -69,7 +69,7 @@ class Found:
 
 
 def best(hits: Iterable[Hit], *, limit: int) -> list[Hit]:
-    """Return the best hits; one that says what a better one of its project says is folded into that."""
+    """Return the best hits; a near-duplicate of a better hit of its kind and project is folded into that."""
     kept: list[tuple[Hit, frozenset[str]]] = []
     for hit in sorted(hits, key=lambda hit: hit.rank, reverse=True):
         said = frozenset(words(f"{hit.row.title} {hit.row.summary}"))

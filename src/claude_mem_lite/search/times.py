@@ -1,6 +1,6 @@
-"""Read the dates and relative times in a query as spans of time, in English and in German.
+"""Parse dates and relative times in a query into time spans, in English and German.
 
-Whether a row lies in a span is the caller's comparison: both sides are UTC text as the memory writes it.
+The caller compares rows with the spans: both are UTC text as stored in the memory.
 """
 
 import datetime as dt
@@ -14,7 +14,7 @@ _Moments = tuple[dt.datetime, dt.datetime]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The time from `since` on and before `until`; `said` is how the query says it, in lower case."""
+    """The time from `since` up to, but excluding, `until`; `said` is the query's wording in lower case."""
 
     since: str
     until: str
@@ -26,10 +26,10 @@ class Span:
 
 
 def read(text: str, *, now: dt.datetime) -> tuple[str, tuple[Span, ...]]:
-    """Return a query without its time words, and the spans they mean seen from `now`; days are of its zone.
+    """Return a query without its time words, and their spans relative to `now`, in days of its time zone.
 
-    Only the first 1,000 characters are read. Nothing in double quotes is a time. A word that is a time only
-    in some sentences (may, march, Sunday) is one after a preposition, beside a day or before a year.
+    Only the first 1,000 characters are read, and text in double quotes is skipped. An ambiguous word (may,
+    march, Sunday) is a time only after a preposition, beside a day or before a year.
     """
     text, unread = text[:_READ], text[_READ:]
     if not _SIGNS.intersection(_SIGN.findall(text.lower())):
@@ -52,19 +52,19 @@ def read(text: str, *, now: dt.datetime) -> tuple[str, tuple[Span, ...]]:
 
 
 def local(at: float) -> dt.datetime:
-    """Return a time in Unix seconds in this machine's zone."""
+    """Return a time in Unix seconds as a datetime in this machine's time zone."""
     return dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone()
 
 
 def _led(lead: str | None, moments: _Moments, now: dt.datetime) -> _Moments:
-    """Return what a time means after its preposition."""
+    """Return the span of a time after its preposition."""
     since, until = moments
     lead = (lead or "").lower()
     if lead in _FROM:
         return since, max(until, now + dt.timedelta(days=1))
     if lead in _UP_TO:
         return _EVER, since
-    if lead.endswith("before"):  # "the week before 3 May": told on that day at the latest
+    if lead.endswith("before"):  # "the week before 3 May": that day is included
         days = 31 if lead.startswith("month") else 7
         return since - dt.timedelta(days=days), until
     return moments
@@ -77,7 +77,7 @@ def _full_date(match: re.Match[str], now: dt.datetime) -> _Moments:
 
 
 def _named_date(match: re.Match[str], now: dt.datetime) -> _Moments:
-    """Resolve "3 May", "May 3rd, 2026", "May 2026", "in May"; without a year the latest one."""
+    """Resolve "3 May", "May 3rd, 2026", "May 2026", "in May"; without a year, to the most recent one."""
     name, day = match["name"], match["day"] or match["after"]
     is_sure = match["year"] or match["lead"] or match["part"]
     if not is_sure and not (day and (name[0].isupper() or match["ordinal"] or match["ordinal_after"])):
@@ -99,14 +99,14 @@ def _year(match: re.Match[str], now: dt.datetime) -> _Moments:
 
 
 def _near_day(match: re.Match[str], now: dt.datetime) -> _Moments:
-    """Resolve "yesterday"; a part of a day is its day, a night the day it began on."""
+    """Resolve "yesterday"; a part of a day resolves to that day, a night to the day on which it began."""
     word = " ".join(match["word"].lower().split())
     ago = 2 if word in _TWO_DAYS_AGO else 1 if word in _A_DAY_AGO else 0
     return _days(_midnight(now) - dt.timedelta(days=ago))
 
 
 def _ago(match: re.Match[str], now: dt.datetime) -> _Moments:
-    """Resolve "two weeks ago": half a week earlier to half a week later; a day is that day."""
+    """Resolve "two weeks ago" to half a unit before and after; days resolve to the calendar day."""
     number, unit = _number(match["number"]), _UNITS[match["unit"].lower()]
     if unit == "day":
         return _days(_midnight(now) - dt.timedelta(days=number))
@@ -120,7 +120,7 @@ def _within(match: re.Match[str], now: dt.datetime) -> _Moments:
 
 
 def _last(match: re.Match[str], now: dt.datetime) -> _Moments:
-    """Resolve "last week" and "this month", by the calendar."""
+    """Resolve "last week" and "this month" by the calendar."""
     is_this = match["which"].lower().startswith(("this", "dies"))
     unit, today = _UNITS[match["unit"].lower()], _midnight(now)
     monday = today - dt.timedelta(days=today.weekday())
@@ -141,7 +141,7 @@ def _last(match: re.Match[str], now: dt.datetime) -> _Moments:
 
 
 def _weekday(match: re.Match[str], now: dt.datetime) -> _Moments:
-    """Resolve "on Tuesday": the latest one before today."""
+    """Resolve "on Tuesday" to the most recent one before today."""
     today = _midnight(now)
     return _days(today - dt.timedelta(days=(today.weekday() - _WEEKDAYS[match["name"].lower()] - 1) % 7 + 1))
 
@@ -217,7 +217,7 @@ _TODAY = {"today", "heute", "this morning", "this afternoon", "this evening", "t
 _FROM = {"since", "after", "seit", "nach"}
 _UP_TO = {"before", "until", "till", "vor", "bis"}
 
-# Every time has one of these; most queries have none, and are not looked through by the patterns.
+# Every time contains one of these words. Most queries have none, which saves matching the patterns.
 _SIGN = re.compile(r"[^\W\d]+|(?:19|20)(?=\d\d)")
 _SIGNS = frozenset(
     word
@@ -251,7 +251,7 @@ _NAMED_DATE = (
     rf"(?:,?\s*(?:of\s+)?(?P<year>{_YEARS}))?{_END}"
 )
 _Resolve = Callable[[re.Match[str], dt.datetime], _Moments]
-# The first that fits takes its words.
+# In order of precedence: the first pattern that matches consumes its words.
 _PATTERNS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), resolve)
     for pattern, resolve in (

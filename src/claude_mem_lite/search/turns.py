@@ -1,4 +1,4 @@
-"""Lock the vectors for one writer at a time: the consumer step by step, or a whole reembed."""
+"""Locks that allow one vector writer at a time: a step of the consumer, or a whole reembed."""
 
 import contextlib
 import fcntl
@@ -10,22 +10,22 @@ from contextlib import AbstractContextManager
 from claude_mem_lite import config, locks
 from claude_mem_lite.errors import ClaudeMemError
 
-# Who looks whether a run is alive holds its lock for microseconds.
+# A process that checks whether a run is alive holds the run's lock for microseconds.
 _TRIES, _PAUSE_S = 20, 0.01
 _RUN = "reembed.lock"
 
 
 def step(*, wait: bool = False) -> AbstractContextManager[bool]:
-    """Hold the lock on what search reads; without `wait` give False when another has it."""
+    """Hold the lock on the vectors that search reads; without `wait` yield False if it is taken."""
     return locks.hold("embed.lock", wait=wait)
 
 
 @contextlib.contextmanager
 def run() -> Iterator[Callable[[str], None]]:
-    """Be the only run of reembed; yield what says of which model (by its key) vectors are being made.
+    """Hold the lock for a run of reembed; yield a function that records the key of the run's model.
 
-    The key stays behind when the run is cut short: nobody is to drop what the next one goes on with. A run
-    that is through says "". Raises: ClaudeMemError when another one is at work.
+    An interrupted run leaves its key behind, so that its vectors are not dropped before the next run resumes.
+    A finished run records "". Raises: ClaudeMemError when another run is at work.
     """
     with open(_run_path(), "a", encoding="utf-8") as lock:
         if not _taken(lock.fileno()):
@@ -42,7 +42,7 @@ def run() -> Iterator[Callable[[str], None]]:
 
 
 def in_the_making() -> str:
-    """Return the key of the model whose vectors a run is making, or has left half made; "" for none."""
+    """Return the key of the model whose vectors a run is making, or has left incomplete; "" for none."""
     try:
         with open(_run_path(), encoding="utf-8") as file:
             return file.read()

@@ -1,8 +1,8 @@
 """Store vectors in one SQLite file beside the memory, for the web process to read.
 
-The memory is the truth: whatever is missing or broken here is made again from it. What a vector means is
-`embedder`'s business, finding the nearest is `nearest`'s. Each call opens the file anew, because it may be
-deleted at any time. numpy is loaded once there are vectors.
+Everything here is derived: missing or broken vectors are computed again from the memory. `embedder` computes
+vectors, `nearest` finds the nearest ones. Each call opens the file again, because it may be deleted at any
+time. numpy is loaded only if there are vectors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-# When the file was made, and a number that grows with each change: a file made anew begins at 0 again.
+# When the file was created, and a counter of its changes, which begins at 0 again in a new file.
 Version = tuple[int, int]
 
 _SCHEMA = """
@@ -50,7 +50,7 @@ CREATE TABLE vectors (
 );
 CREATE INDEX vectors_of_a_project ON vectors (model, kind, project_dir);
 """
-FOLDER = ".lance"  # what LanceDB puts behind a table's name; see `lance`
+FOLDER = ".lance"  # suffix of LanceDB's table folders; see `lance`
 _IDS_PER_READ = 500
 _LARGEST = 127
 _WAIT_S = 10.0
@@ -58,7 +58,7 @@ _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 class VectorsError(ClaudeMemError):
-    """The vectors could not be read or written; full text goes on."""
+    """The vectors could not be read or written; search continues with full text."""
 
 
 class BusyError(VectorsError):
@@ -66,10 +66,10 @@ class BusyError(VectorsError):
 
 
 class Vectors:
-    """The vectors of one model (`key`, its name with its dimension).
+    """The vectors of one model; `key` is its name with its dimension.
 
-    A vector is kept as the direction of whole numbers from -127 to 127. That takes a quarter of the room and
-    turns it by a thousandth of a right angle at most, which changes no ranking.
+    A vector is stored as integers from -127 to 127, which keep only its direction. This takes a quarter of
+    the space and turns a vector by a thousandth of a right angle at most, which changes no ranking.
     """
 
     def __init__(self, key: str, dimension: int) -> None:
@@ -86,7 +86,7 @@ class Vectors:
             )
 
     def write_rounded(self, kind: Kind, rows: Sequence[tuple[str, str, str, bytes]]) -> None:
-        """Insert or replace (id, project_dir, text, vector) rows; vectors are as `rounded` makes them."""
+        """Insert or replace (id, project_dir, text, vector) rows; vectors are bytes of `rounded` ones."""
         with _open(f"write {len(rows)} vectors", create=True) as file:
             file.execute("BEGIN IMMEDIATE")
             file.executemany(
@@ -100,7 +100,7 @@ class Vectors:
             _commit(file)
 
     def cosines(self, kind: Kind, vector: bytes, ids: Collection[str]) -> dict[str, float]:
-        """Return the cosines (-1 to 1) of a rounded vector to those of some rows, without numpy."""
+        """Return the cosines (-1 to 1) of a rounded vector and those of some rows, without numpy."""
         found = {}
         for row_id, other in self._by("id", sorted(ids), kind, None):
             one, two = memoryview(vector).cast("b"), memoryview(other).cast("b")
@@ -111,15 +111,15 @@ class Vectors:
     def of_rows(
         self, kind: Kind, ids: Collection[str], *, project_dir: str | None = None
     ) -> dict[str, Floats]:
-        """Return the vectors of some rows (of a project), (dim,) of unit length; one without is left out."""
+        """Return some rows' vectors, (dim,) of unit length, by id; rows without one are left out."""
         return self._units(self._by("id", sorted(ids), kind, project_dir))
 
     def at(self, kind: Kind, places: Collection[int]) -> dict[str, Floats]:
-        """Return the vectors of rows by id, as `of_rows`; a row that was written again has another place."""
+        """Return the vectors at some places by id, as `of_rows` does; a rewritten row has a new place."""
         return self._units(self._by("written", sorted(map(int, places)), kind, None))
 
     def places(self, kind: Kind, project_dir: str | None) -> NDArray[np.int64]:
-        """Return the places of a project's rows (None: of all), ascending: the order they were written in."""
+        """Return the places of a project's rows (None: of all), ascending, so in order of writing."""
         import numpy as np
 
         where, values = self._scope(kind, project_dir)
@@ -132,7 +132,7 @@ class Vectors:
     ) -> tuple[list[int], list[str], NDArray[np.int8]]:
         """Return places, projects and vectors, (n, dim) int8, of a project's rows written after a place.
 
-        In the order they were written in; of all projects with None.
+        They are in the order of writing; `project_dir` None stands for all projects.
         """
         where, values = self._scope(kind, project_dir)
         index = "INDEXED BY vectors_of_a_project" if project_dir else "NOT INDEXED"
@@ -142,7 +142,7 @@ class Vectors:
                 " ORDER BY written LIMIT ?",
                 (*values, place, limit),
             )
-            places, projects, flat = [], [], bytearray()  # not a list of rows: it would take twice the room
+            places, projects, flat = [], [], bytearray()  # a list of rows would need twice the memory
             for written, project, vector in rows:
                 places.append(written)
                 projects.append(sys.intern(project))
@@ -150,13 +150,13 @@ class Vectors:
         return places, projects, self._matrix(flat, len(places))
 
     def digests(self, kind: Kind) -> dict[str, str]:
-        """Return of which text each row's vector is (see `digest`), by id."""
+        """Return the digest of each embedded text (see `digest`), by id."""
         where, values = self._scope(kind, None)
         with _open("read the vectors") as file:
             return dict(file.execute(f"SELECT id, digest FROM vectors WHERE {where}", values))
 
     def version(self) -> Version | None:
-        """Return what changes with every write, None while there are no vectors at all."""
+        """Return a version that changes with every write, None while there is no file."""
         if not os.path.exists(path()):
             return None
         with _open("open the vectors") as file:
@@ -164,17 +164,17 @@ class Vectors:
             return int(made_at), int(changes)
 
     def count(self, kind: Kind) -> int:
-        """Return how many vectors of a kind there are."""
+        """Return the number of vectors of a kind."""
         where, values = self._scope(kind, None)
         with _open("count the vectors") as file:
             return int(file.execute(f"SELECT count(*) FROM vectors WHERE {where}", values).fetchone()[0])
 
     def delete(self, kind: Kind, ids: Collection[str]) -> None:
-        """Delete rows; unknown ids are nothing."""
+        """Delete rows; unknown ids are ignored."""
         _delete("model = ? AND kind = ? AND id = ?", [(self.key, kind, row_id) for row_id in sorted(ids)])
 
     def drop_others(self, *, spare: str = "") -> None:
-        """Delete the vectors of every other model, but not those of the model with the key `spare`."""
+        """Delete the vectors of all models but this one and the one with the key `spare`."""
         _delete("model NOT IN (?, ?)", [(self.key, spare)])
         with _open("shrink the vectors") as file:
             file.execute("VACUUM")
@@ -187,12 +187,12 @@ class Vectors:
     def _by(
         self, name: str, wanted: Sequence[str] | Sequence[int], kind: Kind, project_dir: str | None
     ) -> list[tuple[str, bytes]]:
-        """Return ids and vectors of a project's rows (None: of all) of which a column has a wanted value."""
+        """Return ids and vectors of a project's rows (None: of all) with a wanted value in column `name`."""
         found: list[tuple[str, bytes]] = []
         if not wanted:
             return found
         where, values = self._scope(kind, project_dir)
-        # Left alone, SQLite reads all rows of the project or of the kind.
+        # With its own choice of index, SQLite reads all rows of the project or of the kind.
         where = where.replace("project_dir", "+project_dir")
         index = "NOT INDEXED" if name == "written" else ""
         with _open("read vectors") as file:
@@ -210,7 +210,7 @@ class Vectors:
         return dict(zip([row_id for row_id, _ in rows], unit_length(matrix), strict=True))
 
     def _matrix(self, flat: bytes | bytearray, count: int) -> NDArray[np.int8]:
-        """Return so many vectors that lie one behind the other."""
+        """Return `count` concatenated vectors as a matrix: (count, dim) int8."""
         import numpy as np
 
         if len(flat) != count * self.dimension:
@@ -219,7 +219,7 @@ class Vectors:
 
 
 def rounded(vectors: Floats) -> NDArray[np.int8]:
-    """Return vectors as whole numbers, the largest of each 127: (n, dim) int8."""
+    """Return vectors as integers, scaled so that the largest of each is 127: (n, dim) int8."""
     import numpy as np
 
     largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
@@ -232,14 +232,14 @@ def _product(one: memoryview, other: memoryview) -> int:
 
 
 def forget(ids: Mapping[Kind, Collection[str]]) -> None:
-    """Delete rows of all models, their bytes, and the indexes. Raises: VectorsError."""
+    """Delete rows of all models with their bytes, and all indexes. Raises: VectorsError."""
     if any(ids.values()):
         discard_indexes()
     _delete("kind = ? AND id = ?", [(kind, row_id) for kind, some in ids.items() for row_id in sorted(some)])
 
 
 def digest(text: str) -> str:
-    """Return what tells whether a vector is of this text."""
+    """Return the digest of a text that tells whether a vector belongs to it."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -248,24 +248,24 @@ def models() -> set[str]:
     found: set[str] = set()
     with _open("read the vectors") as file:
         last = ""
-        # A step for each model, not one for each row.
+        # One index lookup per model, instead of reading each row.
         while row := file.execute("SELECT min(model) FROM vectors WHERE model > ?", (last,)).fetchone()[0]:
             found.add(last := row)
     return found
 
 
 def path() -> str:
-    """Return the file of the vectors."""
+    """Return the path of the vectors' file."""
     return os.path.join(config.lance_dir(), "vectors.db")
 
 
 def discard() -> None:
-    """Delete all vectors of all models: who finds them broken makes them anew from the memory."""
+    """Delete all vectors of all models, to be computed again from the memory."""
     shutil.rmtree(config.lance_dir(), ignore_errors=True)
 
 
 def discard_indexes(begin: str = "", *, spare: str = "") -> None:
-    """Delete LanceDB's indexes whose names begin so, but one; they are made anew from the vectors."""
+    """Delete LanceDB's indexes whose names start with `begin`, except `spare`; they can be rebuilt."""
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(config.lance_dir()):
             if name.startswith(begin) and name.endswith(FOLDER) and name != spare + FOLDER:
@@ -273,7 +273,7 @@ def discard_indexes(begin: str = "", *, spare: str = "") -> None:
 
 
 def has_room() -> bool:
-    """Tell whether the disk of the vectors takes another megabyte: if not, nothing need be broken."""
+    """Tell whether the vectors' disk has room for a megabyte; if not, an error does not mean damage."""
     try:
         os.makedirs(config.lance_dir(), exist_ok=True)
         with tempfile.TemporaryFile(dir=config.lance_dir(), buffering=0) as file:
@@ -298,7 +298,7 @@ def _commit(file: sqlite3.Connection) -> None:
 
 @contextlib.contextmanager
 def _open(what: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open the file for one call, an empty one where there is none; say what failed in a line of ours."""
+    """Open the file for one call, or an empty database if there is none; failures become VectorsError."""
     try:
         if create:
             os.makedirs(config.lance_dir(), mode=0o700, exist_ok=True)
@@ -308,7 +308,7 @@ def _open(what: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
             if create or is_there
             else sqlite3.connect(":memory:", isolation_level=None)
         ) as file:
-            # Power that fails may cost vectors, which are made anew; what is deleted is overwritten.
+            # A power failure may lose vectors, which are computed again. Deleted bytes are overwritten.
             file.execute("PRAGMA synchronous = OFF")
             file.execute("PRAGMA secure_delete = ON")
             _create(file)
@@ -321,7 +321,7 @@ def _open(what: str, *, create: bool = False) -> Iterator[sqlite3.Connection]:
 
 
 def _create(file: sqlite3.Connection) -> None:
-    """Create the tables, unless they are there: a writer may just have made the file, or died doing so."""
+    """Create the tables if they are missing: a writer may have just created the file, or died doing so."""
     tables = "SELECT count(*) FROM sqlite_master"
     if file.execute(tables).fetchone()[0]:
         return

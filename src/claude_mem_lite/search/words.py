@@ -1,7 +1,6 @@
-"""Split text into the words, stems and lemmas that full text search and ranking agree on.
+"""Split text into the words, stems and lemmas that both full-text search and ranking use.
 
-Words and stems are those of SQLite's `porter unicode61 remove_diacritics 2`; what a row scores stands in
-`ranking`.
+Words and stems are those of SQLite's `porter unicode61 remove_diacritics 2`; `ranking` scores rows.
 """
 
 import itertools
@@ -10,14 +9,14 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-# Function words; pronouns as well, since a fact is told with the name and asked for without it.
+# Function words, including pronouns: a fact is recorded with a name and asked for without it.
 STOP_WORDS = frozenset(
     """a an and are as at be been by can did do does for from had has have he her hers herself him himself
     his how i in into is it its itself me my of on or our she should that the their them then there
     these they this to us was we were what when where which who why will with you your""".split()  # noqa: SIM905  (reads as words)
 )
-# What no suffix rule can join: irregular verbs and nouns of everyday English, "base: its forms". Forms that
-# are more often another word are left out (a bit, the left side, a rose, live).
+# Irregular verbs and nouns of everyday English, which no suffix rule can join, as "base: its forms". Forms
+# that are more often another word are left out (a bit, the left side, a rose, live).
 _IRREGULAR = """
     become: became; begin: began begun; bind: bound; blow: blew blown; break: broke broken; bring: brought;
     build: built; buy: bought; catch: caught; choose: chose chosen; come: came; deal: dealt; draw: drew
@@ -34,7 +33,7 @@ _IRREGULAR = """
     rebuilt; resend: resent; child: children; foot: feet; index: indices; man: men; matrix: matrices; mouse:
     mice; person: people; vertex: vertices; woman: women; bad: worse worst; good: better best
 """
-# What those who write code write short: one of a pair is in the question, the other in the answer.
+# Programmers' abbreviations: a question may have the short form and its answer the long one.
 _SHORT = """
     application: app apps; argument: arg args; asynchronous: async; attribute: attr attrs; authentication:
     auth authn; boolean: bool; character: char chars; command: cmd cmds; configuration: config configs;
@@ -48,12 +47,12 @@ _SHORT = """
     variable: var vars; vulnerability: vuln
 """
 _WORD = re.compile(r"[^\W_]+")
-# Chinese, Japanese and Korean part no words: two signs side by side stand for one, without the hiragana that
-# join them.
+# Chinese, Japanese and Korean text is split into overlapping pairs of signs instead of words, without the
+# hiragana between them.
 _SIGNS, _HIRAGANA = "\u3005\u30a0-\u30ff\u3400-\u9fff\uac00-\ud7af", "\u3041-\u309f"
 _SIGN, _UNPARTED = re.compile(f"[{_SIGNS}]"), re.compile(f"[{_SIGNS}{_HIRAGANA}]")
 _RUN = re.compile(f"[{_SIGNS}]+|[^{_SIGNS}{_HIRAGANA}]+")
-# The combining marks that are dropped, as bits from U+0300 on; every other mark ends a word.
+# Combining marks that are dropped, as bits from U+0300 on; every other mark ends a word.
 # Source: sqlite3Fts5UnicodeIsdiacritic in SQLite's ext/fts5/fts5_unicode2.c.
 _FIRST_MARK, _DROPPED_MARKS = 0x300, 0x000361F8_08029FDF
 _VOWELS = frozenset("aeiou")
@@ -78,7 +77,7 @@ _STEP_4 = (
 def words(text: str) -> list[str]:
     """Return the words of a text as the index has them: lower case, without diacritics, split at `_`.
 
-    Of a script that parts no words the index has what stands between two marks; here it is two signs each.
+    In scripts without spaces, the index has whole runs between punctuation; here they are pairs of signs.
     """
     if text.isascii():
         return _WORD.findall(text.lower())
@@ -87,7 +86,7 @@ def words(text: str) -> list[str]:
 
 
 def is_part(word: str) -> bool:
-    """Tell whether a word is a part of longer ones in the index."""
+    """Tell whether a word of `words` is only part of a longer one in the index."""
     return _SIGN.search(word) is not None
 
 
@@ -98,13 +97,13 @@ def _parts(word: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1 << 16)
 def lemma(word: str) -> str:
-    """Return what a word is counted as: its stem, or the base of its family in the tables above."""
+    """Return the lemma of a word: its stem, or the base of its family in the tables above."""
     stemmed = stem(word)
     return _bases().get(stemmed, stemmed)
 
 
 def forms(word: str) -> tuple[str, ...]:
-    """Return the words to ask the index for in order to find `word` in all its forms, itself first."""
+    """Return the words that find all forms of `word` in the index, itself first."""
     return (word, *(form for form in _forms().get(lemma(word), ()) if form != word))
 
 
@@ -120,9 +119,9 @@ def _bases() -> dict[str, str]:
 
 
 class _Folded(dict[int, str]):
-    """What becomes of a character: lower case, a Latin letter without its diacritics.
+    """Map a character to lower case, and a Latin letter to its form without diacritics.
 
-    In other alphabets what looks like a diacritic makes another letter, and SQLite leaves it.
+    In other alphabets a mark like a diacritic makes a different letter, and SQLite keeps it.
     """
 
     def __missing__(self, code: int) -> str:
@@ -142,7 +141,7 @@ _FOLDED = _Folded()
 
 def stem(word: str) -> str:
     """Return the Porter stem of a word in lower case."""
-    if not word.isascii():  # SQLite's stemmer looks at bytes, none of them a vowel
+    if not word.isascii():  # SQLite's stemmer works on bytes, none of which is a vowel
         as_bytes = word.encode("utf-8", "replace").decode("latin-1")
         return _stem(as_bytes).encode("latin-1").decode("utf-8", "replace")
     return _stem(word)
@@ -176,7 +175,7 @@ def _without_plural(word: str) -> str:
 
 
 def _without_ending(word: str) -> str:
-    """Take off -ed and -ing (step 1b)."""
+    """Remove -ed and -ing (step 1b)."""
     if word[1:].endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     rest = word.removesuffix("ed") if word.endswith("ed") else word.removesuffix("ing")
@@ -204,7 +203,7 @@ def _has_vowel(word: str) -> bool:
 
 
 def _measure(word: str) -> int:
-    """Return how often a consonant follows a vowel."""
+    """Return how often a consonant follows a vowel: Porter's measure m."""
     kinds = [_is_consonant(word, at) for at in range(len(word))]
     return sum(after and not before for before, after in itertools.pairwise(kinds))
 

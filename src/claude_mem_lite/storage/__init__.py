@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-# peewee imports the driver of every database that is installed; ours is SQLite alone.
+# peewee imports every database driver that is installed. Only SQLite is used here, so the others are hidden.
 _DRIVERS = ("psycopg2cffi", "psycopg2", "psycopg", "pymysql", "MySQLdb")
 _hidden = [name for name in _DRIVERS if name not in sys.modules]
 _modules: dict[str, Any] = sys.modules

@@ -1,4 +1,4 @@
-"""Query the code map's rows of calls between functions: read, save, delete and decay them."""
+"""Read, save, delete and decay the call edges of the code map."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry, memory_da
 from claude_mem_lite.storage.rows import ROWS, id_of_place
 
 UNRESOLVED = "unresolved"
-BY_CLAUDE = "claude"  # the source of a call that Claude was asked for
+BY_CLAUDE = "claude"  # `source` of a call edge that Claude resolved
 PAIR = ("caller_file", "caller_function", "callee_file", "callee_function")
 _PLACE = ("project_dir", *PAIR)
 _BY_PLACE = (CallEdge.caller_file, CallEdge.line, CallEdge.pk)
@@ -19,7 +19,7 @@ Pair = tuple[str, str, str, str]  # caller's file and name, callee's file and na
 
 
 class Known(NamedTuple):
-    """A call in short: what the code said of it when it was resolved last."""
+    """The columns of a call edge that a new resolution is compared with."""
 
     pk: int
     pair: Pair
@@ -33,7 +33,7 @@ class Known(NamedTuple):
 
 
 def edges(project_dir: str, *, resolution: str | None = None) -> list[CallEdge]:
-    """Return a project's calls, by the caller's file and line; `resolution` narrows them."""
+    """Return a project's calls ordered by the caller's file and line, optionally of one `resolution`."""
     where = [CallEdge.project_dir == project_dir]
     if resolution is not None:
         where.append(CallEdge.resolution == resolution)
@@ -41,7 +41,7 @@ def edges(project_dir: str, *, resolution: str | None = None) -> list[CallEdge]:
 
 
 def known_edges(project_dir: str, files: Collection[str] | None = None) -> list[Known]:
-    """Return a project's calls in short, in no order; of what the code shows, only that in some files."""
+    """Return a project's calls in short, unordered; `files` limits the calls found by parsing ("ast")."""
     query = (
         "SELECT pk, resolution, level, shape, line, confidence, source, times_confirmed,"
         " caller_file, caller_function, callee_file, callee_function FROM call_graph WHERE project_dir = ?"
@@ -57,35 +57,35 @@ def known_edges(project_dir: str, files: Collection[str] | None = None) -> list[
 
 
 def edges_at(project_dir: str, path: str) -> list[CallEdge]:
-    """Return the calls from and to a file, the surest first."""
+    """Return the calls from and to a file, highest confidence first."""
     in_file = (CallEdge.caller_file == path) | (CallEdge.callee_file == path)
     return CallEdge.rows(CallEdge.project_dir == project_dir, in_file, by=_SUREST_FIRST)
 
 
 def edges_of(function: FunctionMapEntry, *, side: str) -> list[CallEdge]:
-    """Return the calls of which a function is the "caller" or the "callee", the surest first."""
+    """Return the calls in which a function is the `side` ("caller" or "callee"), highest confidence first."""
     file, name = getattr(CallEdge, f"{side}_file"), getattr(CallEdge, f"{side}_function")
     is_it = (file == function.file_path) & (name == function.qualified_name)
     return CallEdge.rows(CallEdge.project_dir == function.project_dir, is_it, by=_SUREST_FIRST)
 
 
 def unresolved_calls(function: FunctionMapEntry) -> list[CallEdge]:
-    """Return the calls of a function's last name whose callee is unknown, by file and line."""
+    """Return the unresolved calls to any function with this one's last name, by file and line."""
     last = function.qualified_name.rpartition(".")[2]
     is_named = (CallEdge.callee_function == last) | CallEdge.callee_function.endswith(f".{last}")
     is_unresolved = (CallEdge.project_dir == function.project_dir) & (CallEdge.resolution == UNRESOLVED)
     found = CallEdge.rows(is_unresolved, is_named, by=_BY_PLACE)
-    return [row for row in found if row.callee_function.rpartition(".")[2] == last]  # LIKE has wildcards
+    return [row for row in found if row.callee_function.rpartition(".")[2] == last]  # "_" is LIKE's wildcard
 
 
 def save_edges(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert calls, or replace what is known of them."""
+    """Insert calls, or update those that are stored."""
     with_ids = ({"id": id_of_place(row, _PLACE), **row} for row in rows)
     CallEdge.upsert(*with_ids, place=_PLACE, kept=("id", "created_at"))
 
 
 def add_edge(row: Mapping[str, Any]) -> CallEdge:
-    """Insert a call that is not there yet, and return it."""
+    """Insert a call that is not stored yet, and return it."""
     return CallEdge.create(id=id_of_place(row, _PLACE), **row)
 
 
@@ -96,7 +96,7 @@ def delete_edges(pks: Collection[int]) -> None:
 
 
 def decay_edges(project_dir: str, *, before: str, step: float, floor: float) -> int:
-    """Lower the confidence of calls that only others saw and none confirmed since a time; return how many."""
+    """Lower the confidence of unparsed calls that nothing has confirmed since `before`; return how many."""
     confirmed_at = fn.COALESCE(CallEdge.last_confirmed_at, CallEdge.created_at)
     stale = (
         (CallEdge.project_dir == project_dir)

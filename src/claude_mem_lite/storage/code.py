@@ -1,7 +1,7 @@
-"""Query the code map's rows: files, functions and their changes; calls are in `call_edges`.
+"""Query the code map's files, functions and function changes; calls are in `call_edges`.
 
-A `name` that a user gives for a function is its qualified name or the end of it, with or without its module
-or the end of its file: "post", "Journal.post", "ledger.journal.Journal.post", "journal.py:Journal.post".
+A `name` given by a user is a function's qualified name or the end of it, optionally preceded by its module or
+the end of its file path: "post", "Journal.post", "ledger.journal.Journal.post", "journal.py:Journal.post".
 """
 
 import itertools
@@ -27,8 +27,8 @@ from claude_mem_lite.storage.rows import ROWS, id_of_place
 
 _FILE = ("project_dir", "file_path")
 _BY_PLACE = (FunctionMapEntry.project_dir, FunctionMapEntry.file_path, FunctionMapEntry.line)
-_TOLD = 200  # changes of a name's history
-_NEWEST = 5_000  # changes among which those made together are looked for
+_TOLD = 200  # most changes in the history of a name
+_NEWEST = 5_000  # newest changes that are searched for functions changed together
 _NEWEST_FIRST = (FunctionChange.created_at.desc(), FunctionChange.pk.desc())
 
 
@@ -43,14 +43,14 @@ class Definition(NamedTuple):
 
 
 class Mapped(NamedTuple):
-    """A file in short: the SHA-256 of its bytes, and its lines."""
+    """A file in short: the SHA-256 of its bytes, and its number of lines."""
 
     digest: str
     lines: int
 
 
 class Changed(NamedTuple):
-    """A change by an observation; `work` is the piece of work that it is part of."""
+    """A function change recorded by an observation; `work` identifies the piece of work it belongs to."""
 
     work: str
     file: str
@@ -61,7 +61,7 @@ class Changed(NamedTuple):
 
 
 def changed_functions(since: str, before: str) -> dict[str, list[FunctionMapEntry]]:
-    """Return the functions that sessions changed last between two times (UTC text), by project."""
+    """Return, by project, the functions last changed by a session between two times (UTC text)."""
     is_then = (FunctionMapEntry.updated_at > since) & (FunctionMapEntry.updated_at < before)
     found: dict[str, list[FunctionMapEntry]] = {}
     for row in FunctionMapEntry.rows(FunctionMapEntry.session_id != "", is_then, by=_BY_PLACE):
@@ -70,7 +70,7 @@ def changed_functions(since: str, before: str) -> dict[str, list[FunctionMapEntr
 
 
 def source_files(project_dir: str) -> dict[str, SourceFile]:
-    """Return a project's files by path, without what is packed in them."""
+    """Return a project's files by path, without their packed contents."""
     columns = (SourceFile.file_path, SourceFile.digest, SourceFile.lines, SourceFile.error)
     rows = SourceFile.select(*columns, SourceFile.updated_at).where(SourceFile.project_dir == project_dir)
     return {row.file_path: row for row in rows}
@@ -84,7 +84,7 @@ def mapped_files(project_dir: str) -> dict[str, Mapped]:
 
 def source_file(project_dir: str, path: str) -> SourceFile | None:
     """Return one file, or None."""
-    # peewee takes longer to write a statement than SQLite to say that there is no such row.
+    # Building the statement in peewee takes longer than SQLite needs to find that there is no such row.
     query = "SELECT 1 FROM source_files WHERE project_dir = ? AND file_path = ?"
     if memory_database.execute_sql(query, (project_dir, path)).fetchone() is None:
         return None
@@ -92,7 +92,7 @@ def source_file(project_dir: str, path: str) -> SourceFile | None:
 
 
 def find_files(project_dir: str | None, path: str) -> list[SourceFile]:
-    """Return the files of a path, absolute or relative to its project, of one project or of all."""
+    """Return the files with a path, absolute or relative to the project; `project_dir` None searches all."""
     path = os.path.normpath(path)
     full = SourceFile.project_dir.concat("/").concat(SourceFile.file_path)
     rows = SourceFile.select().where((SourceFile.file_path == path) | (full == path))
@@ -102,7 +102,7 @@ def find_files(project_dir: str | None, path: str) -> list[SourceFile]:
 
 
 def packed(project_dir: str, paths: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield path and packed contents of a project's files, of all or of some."""
+    """Yield the path and packed contents of a project's files: of all, or of those in `paths`."""
     query = "SELECT file_path, packed FROM source_files WHERE project_dir = ?"
     if paths is None:
         yield from memory_database.execute_sql(query, (project_dir,))
@@ -111,7 +111,7 @@ def packed(project_dir: str, paths: Collection[str] | None = None) -> Iterator[t
 
 
 def functions_in(project_dir: str, path: str) -> list[FunctionMapEntry]:
-    """Return a file's functions, by line."""
+    """Return a file's functions in line order."""
     is_it = _in_file(FunctionMapEntry, project_dir, path)
     return FunctionMapEntry.rows(is_it, by=(FunctionMapEntry.line, FunctionMapEntry.pk))
 
@@ -123,7 +123,7 @@ def functions(project_dir: str) -> list[FunctionMapEntry]:
 
 
 def definitions(project_dir: str) -> list[Definition]:
-    """Return what a project defines, in short and in no order."""
+    """Return a project's functions and classes in short, unordered."""
     query = (
         "SELECT file_path, qualified_name, kind, signature, body_hash FROM function_map WHERE project_dir = ?"
     )
@@ -131,7 +131,7 @@ def definitions(project_dir: str) -> list[Definition]:
 
 
 def hashes(project_dir: str, path: str) -> dict[str, str]:
-    """Return the hashes of a file's functions by name, in the order of lines."""
+    """Return the body hashes of a file's functions by qualified name, in line order."""
     query = (
         "SELECT qualified_name, body_hash FROM function_map WHERE project_dir = ? AND file_path = ?"
         " ORDER BY line, pk"
@@ -140,19 +140,19 @@ def hashes(project_dir: str, path: str) -> dict[str, str]:
 
 
 def files_with(project_dir: str, name: str) -> list[str]:
-    """Return the files in which a function has exactly this qualified name."""
+    """Return the files that define a function with exactly this qualified name."""
     is_it = (FunctionMapEntry.project_dir == project_dir) & (FunctionMapEntry.qualified_name == name)
     rows = FunctionMapEntry.select(FunctionMapEntry.file_path).where(is_it)
     return list(rows.order_by(FunctionMapEntry.file_path).scalars())
 
 
 def save_file(row: Mapping[str, Any]) -> None:
-    """Insert a file, or replace what is known of it."""
+    """Insert a file, or update its row."""
     SourceFile.upsert(row, place=_FILE)
 
 
 def save_functions(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert functions, or replace what is known of them."""
+    """Insert functions, or update their rows."""
     place = (*_FILE, "qualified_name")
     with_ids = ({"id": id_of_place(row, place), **row} for row in rows)
     FunctionMapEntry.upsert(*with_ids, place=place, kept=("id",))
@@ -173,13 +173,13 @@ def delete_file(project_dir: str, path: str) -> None:
 
 
 def save_changes(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Note what became of functions."""
+    """Store function changes."""
     for some in chunked(rows, ROWS):
         FunctionChange.insert_many(some).execute()
 
 
 def save_past_changes(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Note what imported edits of one session did to functions, but of no observation twice."""
+    """Store the function changes of one session's imported edits, skipping observations already stored."""
     if not rows:
         return
     is_mine = FunctionChange.session_id == rows[0]["session_id"]
@@ -188,9 +188,9 @@ def save_past_changes(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
-    """Return what became of the functions of a name, newest first, with the observations that tell of it.
+    """Return the changes of the functions with a name, newest first, with their observations' text.
 
-    `project_dir` None stands for all projects.
+    `project_dir` None searches all projects. At most 200 changes are returned.
     """
     rows: Any = (
         FunctionChange.select(FunctionChange, Observation.title, Observation.summary)
@@ -206,16 +206,16 @@ def history(project_dir: str | None, name: str) -> list[dict[str, Any]]:
 
 
 def changed_in(project_dir: str, session_id: str) -> dict[tuple[str, str], str]:
-    """Return what a session did, first to last, to each function by file and name."""
+    """Return the net change that a session made to each function, keyed by file and name."""
     mine = (FunctionChange.project_dir == project_dir) & (FunctionChange.session_id == session_id)
     ordered = FunctionChange.rows(mine, by=(FunctionChange.created_at, FunctionChange.pk))
     return net(((row.file_path, row.qualified_name), row.change_type) for row in ordered)
 
 
 def net(changes: Iterable[tuple[tuple[str, str], str]]) -> dict[tuple[str, str], str]:
-    """Return what came of functions, by place, of what was done to them one after the other.
+    """Return the net change per function from its changes in order.
 
-    What was made and changed is "new"; what was made and removed again is not told.
+    A function created and then modified is "new"; one created and then deleted is left out.
     """
     found: dict[tuple[str, str], str] = {}
     for place, now in changes:
@@ -227,7 +227,7 @@ def net(changes: Iterable[tuple[tuple[str, str], str]]) -> dict[tuple[str, str],
 
 
 def deleted_with(project_dir: str, path: str) -> set[str]:
-    """Return the functions of a file that is gone which were in it to the last."""
+    """Return the functions that were deleted with their file; empty if its last change deletes nothing."""
     here = _in_file(FunctionChange, project_dir, path)
     last = FunctionChange.select(fn.MAX(FunctionChange.created_at)).where(here)
     rows: Any = FunctionChange.select(FunctionChange.qualified_name, FunctionChange.change_type).where(
@@ -239,7 +239,7 @@ def deleted_with(project_dir: str, path: str) -> set[str]:
 
 
 def latest_changing_session(project_dir: str) -> str | None:
-    """Return the session that changed a function last, or None."""
+    """Return the session that last changed a function of a project, or None."""
     rows = FunctionChange.select(FunctionChange.session_id).where(
         (FunctionChange.project_dir == project_dir) & (FunctionChange.session_id != "")
     )
@@ -248,13 +248,13 @@ def latest_changing_session(project_dir: str) -> str | None:
 
 
 def find_functions(project_dir: str | None, name: str) -> list[FunctionMapEntry]:
-    """Return the functions of a name, by project, file and line."""
+    """Return the functions that a name matches, ordered by project, file and line."""
     rows = FunctionMapEntry.rows(_ends_so(FunctionMapEntry, project_dir, name), by=_BY_PLACE)
     return [row for row in rows if answers(row.project_dir, row.file_path, row.qualified_name, name)]
 
 
 def answers(project_dir: str, path: str, qualified: str, name: str) -> bool:
-    """Tell whether a function answers to a name."""
+    """Tell whether a name as a user gives it matches a function."""
     file, _, wanted = name.removesuffix("()").rpartition(":")
     if file and not f"{project_dir}/{path}".endswith("/" + os.path.normpath(file).lstrip("/")):
         return False
@@ -265,7 +265,7 @@ def answers(project_dir: str, path: str, qualified: str, name: str) -> bool:
 
 
 def counts(project_dir: str) -> dict[str, int]:
-    """Return how many functions, calls and unresolved calls are known of a project."""
+    """Return how many functions, resolved calls and unresolved calls a project has."""
     calls = CallEdge.select().where(CallEdge.project_dir == project_dir)
     unresolved = calls.where(CallEdge.resolution == UNRESOLVED).count()
     functions = FunctionMapEntry.select().where(FunctionMapEntry.project_dir == project_dir).count()
@@ -275,20 +275,20 @@ def counts(project_dir: str) -> dict[str, int]:
 def changes_of(
     project_dir: str, sessions: Collection[str], *, since: str = "", limit: int
 ) -> list[FunctionChange]:
-    """Return what some sessions did to a project's functions, newest first."""
+    """Return the function changes that some sessions made in a project, newest first."""
     of_sessions = FunctionChange.session_id.in_(list(sessions)) & (FunctionChange.created_at > since)
     mine = FunctionChange.project_dir == project_dir
     return FunctionChange.rows(mine, of_sessions, by=_NEWEST_FIRST, limit=limit)
 
 
 def changes_in(project_dir: str, path: str, *, limit: int) -> list[FunctionChange]:
-    """Return what became of a file's functions in sessions, newest first."""
+    """Return the changes that sessions made to a file's functions, newest first."""
     mine = _in_file(FunctionChange, project_dir, path)
     return FunctionChange.rows(mine, FunctionChange.session_id != "", by=_NEWEST_FIRST, limit=limit)
 
 
 def newest_changes(project_dir: str) -> list[Changed]:
-    """Return the last changes of a project by observations, newest first, each with its work."""
+    """Return a project's newest changes that have an observation, newest first."""
     query = (
         "SELECT s.id, s.branch, c.file_path, c.qualified_name, c.change_type, c.observation_id, c.created_at"
         " FROM function_changes AS c JOIN sessions AS s ON s.id = c.session_id"
@@ -299,7 +299,7 @@ def newest_changes(project_dir: str) -> list[Changed]:
 
 
 def nth_newest_closed_start(project_dir: str, n: int) -> str | None:
-    """Return when the n-th newest closed session of a project began; None while there are fewer."""
+    """Return when a project's n-th newest closed session began; None if there are fewer."""
     rows = Session.select(Session.started_at).where(
         (Session.project_dir == project_dir) & (Session.status == "closed")
     )
@@ -308,18 +308,18 @@ def nth_newest_closed_start(project_dir: str, n: int) -> str | None:
 
 
 def observations_after(project_dir: str, pk: int, *, limit: int) -> list[Observation]:
-    """Return a project's observations that were stored after one, oldest first."""
+    """Return a project's observations stored after the one with this `pk`, oldest first."""
     mine = Observation.project_dir == project_dir
     return Observation.rows(mine, Observation.pk > pk, by=(Observation.pk,), limit=limit)
 
 
 def state(project_dir: str) -> dict[str, Any]:
-    """Return what is noted of a project's code map."""
+    """Return the stored state of a project's code map."""
     return facts.read(f"code map {project_dir}")
 
 
 def save_state(project_dir: str, value: Mapping[str, Any]) -> None:
-    """Note something of a project's code map."""
+    """Replace the stored state of a project's code map."""
     facts.write(f"code map {project_dir}", dict(value))
 
 
@@ -328,7 +328,7 @@ def _in_file(table: Any, project_dir: str, path: str) -> Any:
 
 
 def _ends_so(table: Any, project_dir: str | None, name: str) -> Any:
-    """Return the condition that a row's function may answer to a name; `answers` tells whether it does."""
+    """Return a SQL condition that rows matching a name meet; `answers` makes the final decision."""
     last = name.removesuffix("()").rpartition(":")[2].rpartition(".")[2]
     ends = (table.qualified_name == last) | table.qualified_name.endswith(f".{last}")
     return ends if project_dir is None else ends & (table.project_dir == project_dir)

@@ -1,9 +1,9 @@
-"""Query what a session's context is made of, and note which lines were shown and used.
+"""Query the rows that a session's context is built from, and record which lines were shown and used.
 
-What was shown and used stands in `event_log`: an entry `context.shown` for each block (`via`, the `ids` of
-its lines, what they tell `also`, the `parts` of which they tell only some, `tokens`, `files`; of a fallback
-also the start's `source` and when it was, `at`), and one `context.used` a session (id to how: "opened",
-"named" or "touched").
+The record is in `event_log`. Each block has an entry `context.shown` with `via`, the `ids` of its lines,
+`also` (further ids that the lines cover), `parts` (ids that are covered only in part), `tokens` and `files`;
+a fallback block adds the `source` and the time (`at`) of the session start. Each session has one entry
+`context.used`, which maps an id to how it was used: "opened", "named" or "touched".
 """
 
 import hashlib
@@ -35,39 +35,39 @@ from claude_mem_lite.storage.models import (
 
 SHOWN, USED = "context.shown", "context.used"
 COMPACT = "compact"
-# The short block of a start whose whole block could not be had, a block for a sub-agent, one for a prompt,
-# and one for a prompt that had gone without it.
+# Values of `via`: the short block of a session start whose full block was not available, a block for a
+# sub-agent, one for a prompt, and one that came too late for its prompt.
 FALLBACK, SUBAGENT, RECALL, LATE = "fallback", "subagent", "recall", "late"
-# A look at a file or a list is worth a line only in a search.
+# Tools that only look at files or lists: their observations appear in search results, not in context.
 LOOKS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "TodoWrite", "TaskCreate")
 _NEWEST_FIRST = (Observation.created_at.desc(), Observation.pk.desc())
 _ABOUT_FILE = 12  # observations
-_NEWEST = 1_000  # events, or messages, among which something recent is looked for
-_ANY_AGENT = "general-purpose"  # who is asked where a call names no type
-_STEPS = 20_000  # of SQLite's machine between two looks at the clock, well below a millisecond
+_NEWEST = 1_000  # newest events, or messages, that are searched
+_ANY_AGENT = "general-purpose"  # the agent type of a call that names none
+_STEPS = 20_000  # SQLite virtual machine steps between two checks of the clock, well below a millisecond
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Let no query on the memory run longer than that from now on, in this thread.
+    """Interrupt this thread's queries on the memory once the context has lasted for `seconds`.
 
     Raises:
-        DatabaseError: one did.
+        DatabaseError: a query was interrupted.
     """
     connection, until = memory_database.connection(), time.monotonic() + seconds
     connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
     try:
         yield
-    except sqlite3.OperationalError as error:  # of a cursor that is read on, which peewee has no part in
+    except sqlite3.OperationalError as error:  # raised while a cursor is read, where peewee does not wrap it
         raise DatabaseError(str(error)) from error
     finally:
         connection.set_progress_handler(None, 0)
 
 
 def sessions(project_dir: str, *, without: str = "", branch: str = "", limit: int) -> list[Session]:
-    """Return a project's sessions that something happened in, newest first; only with what a line tells.
+    """Return a project's sessions with observations or a summary, newest first.
 
-    With a `branch` those on it alone.
+    Only the columns that a context line needs are read. `branch` limits the sessions to that branch.
     """
     columns = (
         Session.id, Session.last_event_at, Session.status, Session.summary, Session.observation_count,
@@ -83,7 +83,7 @@ def sessions(project_dir: str, *, without: str = "", branch: str = "", limit: in
 
 
 def began(project_dir: str, *, sessions_ago: int) -> str:
-    """Return when the last of so many of a project's newest sessions began, "" where it has fewer."""
+    """Return when the `sessions_ago`-th newest session of a project began, "" if it has fewer."""
     rows = Session.select(Session.started_at).where(
         (Session.project_dir == project_dir) & (Session.observation_count > 0)
     )
@@ -91,7 +91,7 @@ def began(project_dir: str, *, sessions_ago: int) -> str:
 
 
 def observations(project_dir: str, sessions: Collection[str], *, limit: int) -> list[Observation]:
-    """Return what some sessions did in a project, looks left out, newest first; only what a line tells."""
+    """Return some sessions' observations in a project without LOOKS, newest first, as lines need them."""
     columns = (
         Observation.id, Observation.session, Observation.tool_name, Observation.title, Observation.summary,
         Observation.files_touched, Observation.created_at, Observation.written_by,
@@ -105,7 +105,7 @@ def observations(project_dir: str, sessions: Collection[str], *, limit: int) -> 
 
 
 def answers_between(project_dir: str, start: str, end: str) -> list[Observation]:
-    """Return what the assistant said last in its turns between two times."""
+    """Return session and time of the assistant's final messages (Stop) between two times."""
     rows = Observation.select(Observation.session, Observation.created_at).where(
         (Observation.project_dir == project_dir)
         & Observation.created_at.between(start, end)
@@ -115,9 +115,9 @@ def answers_between(project_dir: str, start: str, end: str) -> list[Observation]
 
 
 def learnings(project_dir: str, *, least: float, since: str = "", limit: int) -> list[Learning]:
-    """Return what is known in a project or holds everywhere: the surest first, then what may be outdated.
+    """Return the learnings of a project and global ones, highest confidence first, stale ones last.
 
-    What something newer has taken the place of, and what waits for the user, is not among it.
+    Superseded learnings and those waiting for the user's approval are left out.
     """
     is_current = learning_rows.here(project_dir) & learning_rows.CURRENT
     is_told = (Learning.confidence >= least) & (Learning.updated_at > since)
@@ -126,7 +126,7 @@ def learnings(project_dir: str, *, least: float, since: str = "", limit: int) ->
 
 
 def about_file(project_dir: str, path: str, *, without: str) -> list[Observation]:
-    """Return the observations that touched a file, looks left out, newest first."""
+    """Return the newest 12 observations that touched a file, newest first, without LOOKS."""
     phrase = path.replace('"', '""')
     query = (
         "SELECT t.id FROM observations_fts CROSS JOIN observations AS t ON t.pk = observations_fts.rowid"
@@ -141,7 +141,7 @@ def about_file(project_dir: str, path: str, *, without: str) -> list[Observation
 
 
 def callers(project_dir: str, path: str, names: Collection[str], *, least: float) -> list[CallEdge]:
-    """Return the sure calls to some functions of a file from elsewhere, the surest first."""
+    """Return the calls from other files to some functions of a file, highest confidence first."""
     return CallEdge.rows(
         CallEdge.project_dir == project_dir,
         CallEdge.callee_file == path,
@@ -153,7 +153,7 @@ def callers(project_dir: str, path: str, names: Collection[str], *, least: float
 
 
 def cleared_session(project_dir: str, *, since: str) -> str:
-    """Return the session that the user cleared last since a time, "" for none."""
+    """Return the session that the user cleared most recently since a time, "" for none."""
     row = (
         PendingEvent.select(PendingEvent.session_id)
         .where(
@@ -170,17 +170,17 @@ def cleared_session(project_dir: str, *, since: str) -> str:
 
 
 def newest_project(*, since: str) -> str:
-    """Return the project in which something happened last since a time, "" for none."""
+    """Return the project of the newest event, "" if that event is older than `since`."""
     row = PendingEvent.select(PendingEvent.project_dir, PendingEvent.created_at)
     newest = row.order_by(PendingEvent.seq.desc()).first()
     return newest.project_dir if newest and newest.created_at >= since else ""
 
 
 def task_of(session_id: str, agent_id: str, agent_type: str, *, since: str) -> str:
-    """Return what a session has given a sub-agent to do that starts now, "" where that is not known.
+    """Return the task of a sub-agent that is starting, "" if it is unknown.
 
-    Its start names no task. The calls of the tool and the starts of sub-agents since a time are gone through
-    in order: each start takes the oldest call for its type that none has taken.
+    A sub-agent's start event does not name its task. So the tool calls and the starts since `since` are read
+    in order, and each start is matched with the oldest unmatched call for its agent type.
     """
     rows = PendingEvent.select(PendingEvent.event_name, PendingEvent.raw_output).where(
         (PendingEvent.session_id == session_id)
@@ -207,9 +207,9 @@ def _take(calls: list[tuple[str, str]], agent_type: str) -> str:
 
 
 def plan_events(project_dir: str, session_id: str, *, since: str) -> list[dict[str, Any]]:
-    """Return the events that tell of a session's plan (its to-do list or its tasks), oldest first.
+    """Return the events that changed a session's plan (its to-do list or its tasks), oldest first.
 
-    None where the plan was not touched after `since` (UTC text).
+    The list is empty if the plan was not changed after `since` (UTC text).
     """
     rows = PendingEvent.select(PendingEvent.raw_output, PendingEvent.created_at).where(
         (PendingEvent.project_dir == project_dir)
@@ -222,7 +222,7 @@ def plan_events(project_dir: str, session_id: str, *, since: str) -> list[dict[s
 
 
 def branch_of(session_id: str) -> str:
-    """Return the branch that a session's last event was on, "" where that is not known."""
+    """Return the branch of a session's last event, "" if it is unknown."""
     row = PendingEvent.select(PendingEvent.branch).where(PendingEvent.session_id == session_id)
     newest = row.order_by(PendingEvent.seq.desc()).first() if session_id else None
     return newest.branch if newest else ""
@@ -239,7 +239,7 @@ def commands(session_id: str) -> list[tuple[str, str]]:
 
 
 def own_ids(session_id: str) -> set[str]:
-    """Return what a session has in its context because it did it: its observations since it was compacted."""
+    """Return the ids already in a session's context: its own, and its observations since it was compacted."""
     query = (
         "SELECT id FROM observations WHERE session_id = ? AND created_at > coalesce((SELECT max(created_at)"
         " FROM event_log WHERE session_id = ? AND event_type = ? AND json_extract(data, '$.via') = ?), '')"
@@ -250,14 +250,14 @@ def own_ids(session_id: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a row speaks of: files, relative to the project, and the last parts of functions' names."""
+    """What a row is about: files relative to the project, and the last parts of function names."""
 
     files: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
 
 
 def about(row_id: str) -> About:
-    """Return what an observation, or the session of an id, speaks of."""
+    """Return the files and functions of the observation or session with an id."""
     row = Observation.get_or_none(Observation.id == row_id)
     if row is not None:
         names = (str(change.get("qualified_name", "")) for change in row.functions_changed)
@@ -267,7 +267,7 @@ def about(row_id: str) -> About:
 
 
 def note_shown(session_id: str, shown: Mapping[str, Any], *, at: str) -> None:
-    """Note that a session was shown a block; noting it twice changes nothing."""
+    """Record that a session was shown a block; recording it twice changes nothing."""
     key = json.dumps([session_id, at, shown], sort_keys=True)
     LogEntry.insert(
         id=hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:32],
@@ -285,7 +285,7 @@ def shown_in(session_id: str) -> list[LogEntry]:
 
 
 def shown_waiting(session_id: str) -> list[dict[str, Any]]:
-    """Return the blocks that a session was shown and the consumer has not noted yet, oldest first."""
+    """Return the blocks shown to a session that the consumer has not recorded yet, oldest first."""
     query = (
         "SELECT json_extract(data, '$.args[1]') FROM (SELECT id, data FROM task"
         " WHERE queue = ? AND priority = ? ORDER BY id DESC LIMIT ?)"
@@ -297,7 +297,7 @@ def shown_waiting(session_id: str) -> list[dict[str, Any]]:
 
 
 def told_of_others(session_id: str) -> list[str]:
-    """Return what a session was shown of tools' output and of earlier sessions: nobody said it here."""
+    """Return the texts of tool observations and session summaries that a session was shown."""
     ids = {
         row_id for row in shown_in(session_id) for key in ("ids", "also") for row_id in row.data.get(key, ())
     }
@@ -311,7 +311,7 @@ def told_of_others(session_id: str) -> list[str]:
 
 
 def save_used(session_id: str, used: Mapping[str, str]) -> None:
-    """Note which ids a session used and how, in place of what was noted of it."""
+    """Record which ids a session used and how, replacing its earlier record."""
     with memory_database.atomic():
         LogEntry.delete().where((LogEntry.session_id == session_id) & (LogEntry.event_type == USED)).execute()
         LogEntry.create(
@@ -330,7 +330,7 @@ def used_in(session_id: str) -> dict[str, str]:
 
 
 def measured_sessions(project_dir: str | None) -> list[str]:
-    """Return the sessions of a project (None: of all) of which it is known what they used."""
+    """Return the sessions of a project (None: of all) that have a record of the ids they used."""
     rows = LogEntry.select(LogEntry.session_id).where(LogEntry.event_type == USED)
     if project_dir is not None:
         own = Session.select(Session.id).where(Session.project_dir == project_dir)
@@ -339,7 +339,7 @@ def measured_sessions(project_dir: str | None) -> list[str]:
 
 
 def uses(sessions: Collection[str]) -> dict[str, tuple[int, int]]:
-    """Return in how many of some ended sessions each id was shown, and in how many of these used."""
+    """Return per id in how many of the sessions with a usage record it was shown, and in how many used."""
     shown: dict[str, set[str]] = {}
     used: dict[str, Any] = {}
     rows = LogEntry.select(LogEntry.session_id, LogEntry.event_type, LogEntry.data).where(
@@ -365,7 +365,7 @@ def sessions_shown(row_id: str) -> list[LogEntry]:
 
 
 def docs_of_new(project_dir: str, path: str) -> dict[str, str]:
-    """Return what new functions of a file say of themselves, quoted, by name, as their edits told it."""
+    """Return the quoted docstrings of a file's new functions, by name, from the summaries of their edits."""
     query = (
         "SELECT c.qualified_name, o.summary FROM function_changes AS c JOIN observations AS o"
         " ON o.id = c.observation_id WHERE c.project_dir = ? AND c.file_path = ? AND c.change_type = 'new'"

@@ -1,6 +1,6 @@
-"""Recognize damage inside a database, apart from a lock or a full disk, and name its cure.
+"""Detect damage inside a database, as opposed to a lock or a full disk, and say how to repair it.
 
-What is derived within the databases, full text and indexes, is checked and rebuilt here, too.
+Checks and rebuilds of full-text tables and indexes are here, too.
 """
 
 import collections
@@ -26,12 +26,12 @@ _CURES = {
     "queue.db": "claude-mem down, move it aside, then claude-mem up takes in what lies in the spool",
 }
 _OTHER_SCHEMA = "has other tables, columns, indexes or triggers than it should"
-# What SQLite answers where a file holds something else than it should; all else passes, or is no fault of it.
+# SQLite's result codes for wrong content in a file. Every other error is temporary or not the file's fault.
 _CODES = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB}
 
 
 def told() -> Iterator[str]:
-    """Yield one line for each of our databases that is damaged, with what to do."""
+    """Yield one line per damaged database, with what to do about it."""
     for path in filter(os.path.exists, files.paths()):
         with contextlib.suppress(sqlite3.Error):  # locked
             if what := found(path):
@@ -39,22 +39,22 @@ def told() -> Iterator[str]:
 
 
 def explains(error: Exception) -> bool:
-    """Tell whether a failure is SQLite's own, or may come of a damaged database, whose rows hold anything."""
+    """Tell whether an error is SQLite's, or a database is damaged, whose rows may then hold anything."""
     return isinstance(error, (DatabaseError, sqlite3.Error)) or any(told())
 
 
 def cure(path: str) -> str:
-    """Return what to do about a damaged database of ours."""
+    """Return how to repair the database at a path."""
     return _CURES[os.path.basename(path)]
 
 
 def found(path: str, *, thorough: bool = False) -> str:
-    """Return what is wrong inside one of our databases, "" for nothing; `thorough` reads every row, too.
+    """Return what is wrong inside one of our databases, "" for nothing; `thorough` also reads every row.
 
-    Raises: sqlite3.Error when it cannot be looked at: it is locked, or gone.
+    Raises: sqlite3.Error when the database cannot be checked because it is locked or missing.
     """
     try:
-        # For writing, though nothing is written: where SQLite may only read it checks no CHECK.
+        # Opened for writing, though nothing is written: on a read-only connection SQLite checks no CHECK.
         with closing(connect(path, timeout_s=10)) as connection:
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -64,7 +64,7 @@ def found(path: str, *, thorough: bool = False) -> str:
                     return _OTHER_SCHEMA
             wrong = _checked(connection, "integrity_check" if thorough else "quick_check")
             if thorough and not wrong:
-                connection.text_factory = str  # which raises OperationalError for a text that is no UTF-8
+                connection.text_factory = str  # raises OperationalError for text that is not UTF-8
                 for (table,) in connection.execute(_TABLES).fetchall():
                     collections.deque(connection.execute(f"SELECT * FROM {table}"), maxlen=0)  # noqa: S608  (ours)
             return "; ".join(wrong)
@@ -75,7 +75,7 @@ def found(path: str, *, thorough: bool = False) -> str:
 
 
 def lines(path: str, *, most: int) -> list[str]:
-    """Return what SQLite finds wrong in a database, at most so many lines."""
+    """Return what SQLite's integrity check reports for a database, at most `most` lines."""
     with closing(connect(path)) as connection:
         try:
             return _checked(connection, "integrity_check", most=most)
@@ -86,7 +86,7 @@ def lines(path: str, *, most: int) -> list[str]:
 
 
 def problem(path: str) -> str:
-    """Return what is wrong with a file that should be one of our databases, "" for nothing."""
+    """Return why a file cannot serve as one of our databases, "" if it can."""
     is_memory = os.path.basename(path) == _MEMORY
     with closing(connect(path)) as connection:
         try:
@@ -105,12 +105,12 @@ def problem(path: str) -> str:
 
 
 def wrong_full_text() -> list[str]:
-    """Return the tables whose full text is not that of their rows."""
+    """Return the tables whose full-text index does not match their rows."""
     wrong = []
     with closing(connect(config.memory_path())) as connection:
         for table in FULL_TEXT:
             try:
-                # The 1 has the rows compared, too; otherwise it is only the index with itself.
+                # The 1 compares the index with the rows, too; otherwise FTS5 only checks the index itself.
                 connection.execute(
                     f"INSERT INTO {table}_fts({table}_fts, rank) VALUES ('integrity-check', 1)"  # noqa: S608
                 )
@@ -122,14 +122,14 @@ def wrong_full_text() -> list[str]:
 
 
 def rebuild_full_text() -> None:
-    """Make the full text anew, without the words of rows that are gone: FTS5 keeps those until it merges."""
+    """Rebuild the full-text indexes without the words of deleted rows, which FTS5 keeps until it merges."""
     with closing(connect(config.memory_path())) as connection:
         for table in FULL_TEXT:
             connection.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('rebuild')")  # noqa: S608
 
 
 def reindex() -> bool:
-    """Make all indexes and the full text anew; return False where damaged pages keep from it."""
+    """Rebuild all indexes and the full text; return False if damaged pages prevent it."""
     try:
         for path in files.paths():
             with closing(connect(path)) as connection:
@@ -148,7 +148,7 @@ def _checked(connection: sqlite3.Connection, pragma: str, *, most: int = 1) -> l
 
 
 def _is_other(connection: sqlite3.Connection, path: str, version: int) -> bool:
-    """Tell whether a database has another schema than ours, the memory's after so many steps."""
+    """Tell whether a database's schema differs from ours; `version` counts the memory's migrations."""
     is_memory = os.path.basename(path) == _MEMORY
     known = (MIGRATIONS[: max(version, 0)],) if is_memory else (inbox.SCHEMA, inbox.OLDER_SCHEMA)
     return _schema(connection) not in map(_schema_of, known)
@@ -156,7 +156,7 @@ def _is_other(connection: sqlite3.Connection, path: str, version: int) -> bool:
 
 @functools.cache
 def _schema_of(steps: tuple[str, ...]) -> set[tuple[str, str, str]]:
-    """Return the schema that some steps make, in 12 ms for all of them."""
+    """Return the schema that some migration steps create; all of them take 12 ms."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as expected:
         for step in steps:
             expected.executescript(step)
@@ -164,9 +164,9 @@ def _schema_of(steps: tuple[str, ...]) -> set[tuple[str, str, str]]:
 
 
 def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    """Return type and name of all that a schema has, with the columns of tables and indexes.
+    """Return type, name and definition of everything in a schema.
 
-    Of triggers, views and virtual tables, which do something, it is what they do.
+    Tables and indexes are defined by their columns; triggers, views and virtual tables by their SQL.
     """
     columns = {
         "table": 'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)',

@@ -1,7 +1,7 @@
-"""Track which rows have a vector of which model, and which wait for one.
+"""Track which rows have a vector, of which model, and which rows wait for one.
 
-`embedding_status` is "pending" or the key of the model whose vector is in LanceDB; a changed text is pending
-again by a trigger. The kinds are those of `search.vectors`.
+`embedding_status` is "pending" or the key of the model whose vector is stored. A trigger sets it back to
+"pending" when the text changes. The kinds are those of `search.vectors`.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from claude_mem_lite.storage.models import FunctionMapEntry, Learning, Observati
 PENDING = "pending"
 _ROWS_PER_READ = 500
 
-# Of each kind the rows, and what of them is embedded: title and summary together do better than either.
+# Table and embedded text of each kind. Title and summary together give better results than either alone.
 _TEXTS: dict[str, tuple[Any, Any]] = {
     "observation": (Observation, Observation.title.concat("\n").concat(Observation.summary)),
     "session": (
@@ -34,15 +34,15 @@ _TEXTS: dict[str, tuple[Any, Any]] = {
 
 
 def texts_to_embed(kind: str, model: str, *, limit: int) -> list[tuple[str, str, str]]:
-    """Return (id, project_dir, text) of rows without a vector of this model, newest first."""
+    """Return (id, project_dir, text) of the rows without a vector of this model, newest first."""
     rows = _rows(kind).where(_TEXTS[kind][0].embedding_status != model).limit(limit)
     return [(row_id, project_dir or "", str(told)) for _, row_id, project_dir, told in rows.tuples()]
 
 
 def all_texts(kind: str, *, without: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield (id, project_dir, text) of all rows, newest first, but not of those marked with a model.
+    """Yield (id, project_dir, text) of all rows except those marked with the model `without`, newest first.
 
-    What is changed meanwhile may be told as it was or as it is.
+    A row that is changed during the iteration may have its old or its new text.
     """
     table, before = _TEXTS[kind][0], None
     while True:
@@ -56,7 +56,7 @@ def all_texts(kind: str, *, without: str = "") -> Iterator[tuple[str, str, str]]
 
 
 def mark_embedded(kind: str, rows: Iterable[tuple[str, str]], *, model: str) -> None:
-    """Note (id, text) pairs whose vector is stored; one whose text has changed meanwhile stays pending."""
+    """Mark rows, given as (id, text), as embedded; a row whose text has changed since stays pending."""
     table, text = _TEXTS[kind]
     with memory_database.atomic():
         for row_id, told in rows:
@@ -65,13 +65,13 @@ def mark_embedded(kind: str, rows: Iterable[tuple[str, str]], *, model: str) -> 
 
 
 def marked_texts(kind: str, model: str) -> dict[str, str]:
-    """Return, by id, what is embedded of the rows that are marked with a model."""
+    """Return, by id, the embedded texts of the rows that are marked with a model."""
     rows = _rows(kind).where(_TEXTS[kind][0].embedding_status == model)
     return {row_id: str(told) for _, row_id, _, told in rows.tuples()}
 
 
 def mark_pending(kind: str, ids: Iterable[str]) -> None:
-    """Have some rows embedded anew."""
+    """Mark some rows for embedding again."""
     table = _TEXTS[kind][0]
     with memory_database.atomic():
         for row_id in ids:
@@ -79,14 +79,14 @@ def mark_pending(kind: str, ids: Iterable[str]) -> None:
 
 
 def forget_vectors() -> None:
-    """Have every row embedded anew."""
+    """Mark every row for embedding again."""
     with memory_database.atomic():
         for table, _ in _TEXTS.values():
             table.update(embedding_status=PENDING).where(table.embedding_status != PENDING).execute()
 
 
 def count_embedded(model: str) -> dict[str, tuple[int, int]]:
-    """Return of each kind how many rows have a vector of this model, and how many can have one."""
+    """Return per kind how many rows have a vector of this model, and how many can have one."""
     return {
         kind: (_rows(kind).where(table.embedding_status == model).count(), _rows(kind).count())
         for kind, (table, _) in _TEXTS.items()
@@ -94,7 +94,7 @@ def count_embedded(model: str) -> dict[str, tuple[int, int]]:
 
 
 def count_by_model() -> dict[str, int]:
-    """Return how many rows have a vector of each model that any row has one of."""
+    """Return the number of rows with a vector, per model."""
     counts: Counter[str] = Counter()
     for table, _ in _TEXTS.values():
         status = table.embedding_status
@@ -106,7 +106,7 @@ def count_by_model() -> dict[str, int]:
 def _rows(kind: str) -> Any:
     """Return pk, id, project and text of the rows that have something to embed, newest first.
 
-    A function that no session has changed is code, not memory: it is found by its name.
+    Functions that no session has changed are left out: they are found by name only.
     """
     table, text = _TEXTS[kind]
     rows = table.select(table.pk, table.id, table.project_dir, text.alias("text")).order_by(table.pk.desc())

@@ -1,4 +1,4 @@
-"""Query what evaluations need: which captures could be replayed, how the memory has fared.
+"""Query the data of evaluations: captures that can be replayed, and figures about the memory's work.
 
 Times are UTC texts; `project_dir` None stands for all projects.
 """
@@ -27,12 +27,12 @@ from claude_mem_lite.storage.models import (
 from claude_mem_lite.storage.rewrites import ERROR
 
 JUDGED = "eval.compression"
-# What the note of an event begins with that Claude would not write about; its observation has the reason.
+# Prefix of an event's note when Claude refused to write about it; the reason is in its observation.
 NOT_BY_CLAUDE = "not written by Claude: "
 
 
 def kept_events() -> set[str]:
-    """Return the ids of the events that are worked off and still there as they came."""
+    """Return the ids of the stored events that do not wait to be processed."""
     rows = PendingEvent.select(PendingEvent.id).where(PendingEvent.status.not_in(inbox.WAITING))
     return set(rows.scalars())
 
@@ -44,7 +44,7 @@ def observations(*, since: str, limit: int) -> list[Observation]:
 
 
 def ids(*, since: str = "", tiers: Collection[str] = (), by_claude: bool = False) -> list[str]:
-    """Return the ids of the observations of tool calls, oldest first; `by_claude`: only of those it wrote."""
+    """Return the ids of tool-call observations, oldest first; `by_claude` keeps those Claude wrote."""
     rows = Observation.select(Observation.id).where(
         (Observation.tier != "") & (Observation.created_at >= since)
     )
@@ -61,27 +61,27 @@ def by_id(observation_id: str) -> Observation | None:
 
 
 def judged() -> set[str]:
-    """Return the ids of the observations that have been judged, as far as the event log goes back."""
+    """Return the ids of the judged observations that are in the event log."""
     rows = LogEntry.select(fn.json_extract(LogEntry.data, "$.observation_id"))
     return set(rows.where(LogEntry.event_type == JUDGED).scalars())
 
 
 def written_since(at: str) -> int:
-    """Return of how many captures Claude was asked for its words after a time."""
+    """Return how many captures have been sent to Claude since a time."""
     captures = fn.SUM(fn.json_extract(LogEntry.data, "$.captures"))
     rows = LogEntry.select(captures).where((LogEntry.event_type == CALL) & (LogEntry.created_at > at))
     return int(rows.scalar() or 0)
 
 
 def calls(*, since: str) -> Iterator[LogEntry]:
-    """Yield the entries of the ledger for captures that went in requests, not in batches."""
+    """Yield the ledger entries of capture rewrites sent as single requests, not in Message Batches."""
     purpose = fn.json_extract(LogEntry.data, "$.purpose")
     rows = LogEntry.select().where((LogEntry.event_type == CALL) & (LogEntry.created_at >= since))
     yield from rows.where((purpose == "observations") & ~fn.json_extract(LogEntry.data, "$.is_batch"))
 
 
 def durations(event_type: str, *, since: str) -> list[int]:
-    """Return how long jobs of a kind took, in milliseconds."""
+    """Return the durations of jobs of a kind, in milliseconds."""
     rows = LogEntry.select(LogEntry.duration_ms).where(
         (LogEntry.event_type == event_type)
         & (LogEntry.created_at >= since)
@@ -91,13 +91,13 @@ def durations(event_type: str, *, since: str) -> list[int]:
 
 
 def waiting_since() -> list[str]:
-    """Return when the events came that are not worked off, oldest first."""
+    """Return the arrival times of the unprocessed events, oldest first."""
     rows = PendingEvent.select(PendingEvent.created_at).where(PendingEvent.status.in_(inbox.WAITING))
     return sorted(rows.scalars())
 
 
 def finished(*, since: str) -> list[tuple[str, str]]:
-    """Return when the events that were finished after a time came, and when they were finished."""
+    """Return (arrival, finish) times of the events finished since a time."""
     rows = PendingEvent.select(PendingEvent.created_at, PendingEvent.finished_at)
     is_done = (PendingEvent.status == "done") & (PendingEvent.finished_at >= since)
     found: Any = rows.where(is_done).tuples()
@@ -105,7 +105,7 @@ def finished(*, since: str) -> list[tuple[str, str]]:
 
 
 def failures(*, since: str) -> dict[str, list[str]]:
-    """Return the notes of what has failed: events, and captures that Claude would not write about."""
+    """Return the error notes of failed events ("events") and of captures that Claude refused ("claude")."""
     event_note = fn.COALESCE(PendingEvent.note, "")
     events = PendingEvent.select(event_note).where(
         (PendingEvent.status == "error")
@@ -119,7 +119,7 @@ def failures(*, since: str) -> dict[str, list[str]]:
 
 
 def pauses(*, since: str) -> dict[str, int]:
-    """Return how often the API was left alone for a while, by why."""
+    """Return how often calls to the API were paused, by reason."""
     is_pause = LogEntry.event_type == "claude.paused"
     return _counted(fn.json_extract(LogEntry.data, "$.kind"), is_pause, since=since)
 
@@ -127,8 +127,8 @@ def pauses(*, since: str) -> dict[str, int]:
 def code_map(project_dir: str | None, *, before: str) -> dict[str, int]:
     """Return the numbers of files, functions and calls.
 
-    `failed` files could not be read the last time, `observed` calls only observations know, and of these
-    nothing has confirmed the `stale` ones since `before`.
+    `failed` counts files whose last parse failed, `observed` counts calls known only from observations, and
+    `stale` counts the observed calls that nothing has confirmed since `before`.
     """
 
     def count(table: Any, *conditions: Any) -> int:
@@ -152,26 +152,26 @@ def code_map(project_dir: str | None, *, before: str) -> dict[str, int]:
 
 
 def recall_answers(*, since: str) -> tuple[int, int]:
-    """Return how many answers to prompts came in time, and how many too late."""
+    """Return how many recall blocks came in time for their prompt, and how many too late."""
     via = fn.json_extract(LogEntry.data, "$.via")
     counted = _counted(via, (LogEntry.event_type == SHOWN) & via.in_((RECALL, LATE)), since=since)
     return counted.get(RECALL, 0), counted.get(LATE, 0)
 
 
 def learning_events(*, since: str) -> Counter[str]:
-    """Return how often each thing has happened to learnings since a time."""
+    """Return the number of learning events since a time, by name."""
     counted = _counted(LogEntry.event_type, LogEntry.event_type.startswith(EVENTS), since=since)
     return Counter({name.removeprefix(EVENTS): count for name, count in counted.items()})
 
 
 def judgements(*, since: str) -> list[LogEntry]:
-    """Return what automatic evaluations have found, oldest first."""
+    """Return the results of automatic evaluations since a time, oldest first."""
     is_it = (LogEntry.event_type == JUDGED) & (LogEntry.created_at >= since)
     return LogEntry.rows(is_it, by=(LogEntry.created_at, LogEntry.pk))
 
 
 def _counted(key: Any, condition: Any, *, since: str) -> dict[str, int]:
-    """Return how many entries of the log since a time meet a condition, by a key."""
+    """Return how many log entries since a time meet a condition, grouped by a key."""
     rows: Any = LogEntry.select(key, fn.COUNT(LogEntry.pk)).where(condition & (LogEntry.created_at >= since))
     return dict(rows.group_by(key).tuples())
 

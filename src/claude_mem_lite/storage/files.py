@@ -1,4 +1,4 @@
-"""Handle the databases as files: connect to them beside the models, measure, shrink, copy and hold them."""
+"""Handle the databases as files: connect without the models, measure, shrink, copy and lock them."""
 
 import contextlib
 import os
@@ -11,27 +11,27 @@ from claude_mem_lite import config
 from claude_mem_lite.capture.fast_sqlite3 import Connection
 from claude_mem_lite.errors import ClaudeMemError
 
-# So many free bytes are given back to the disk, when they are most of a database.
+# A database is worth shrinking when more than this, and more than half of it, is free.
 _HOLLOW_BYTES = 64 << 20
 BUSY_S = 5.0
 
 
 def connect(path: str, *, mode: str = "rw", timeout_s: float = BUSY_S) -> sqlite3.Connection:
-    """Return a connection outside of any transaction; `mode` is SQLite's: ro, rw, or rwc, which creates."""
+    """Return an autocommit connection; `mode` is SQLite's: ro, rw, or rwc, which creates the file."""
     name = f"file:{quote(path)}?mode={mode}"
     return sqlite3.connect(name, uri=True, timeout=timeout_s, isolation_level=None, factory=Connection)
 
 
 def paths() -> tuple[str, str]:
-    """Return the paths of the memory and of the queue, there or not."""
+    """Return the paths of the memory and the queue, whether the files exist or not."""
     return config.memory_path(), config.queue_path()
 
 
 def size_bytes(path: str) -> int:
-    """Return the bytes of a database with its WAL; 0 for none."""
+    """Return the size of a database with its WAL in bytes, 0 if it does not exist."""
     total = 0
     for each in (path, f"{path}-wal"):
-        with contextlib.suppress(FileNotFoundError):  # who uses it last takes the WAL away
+        with contextlib.suppress(FileNotFoundError):  # the last connection deletes the WAL
             total += os.path.getsize(each)
     return total
 
@@ -49,15 +49,15 @@ def _folder_bytes(folder: str) -> int:
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:
-            with contextlib.suppress(FileNotFoundError):  # the consumer has just taken it in, or merged it
+            with contextlib.suppress(FileNotFoundError):  # the consumer has just read it in, or merged it
                 total += os.lstat(os.path.join(path, name)).st_size
     return total
 
 
 def vacuum(path: str) -> str:
-    """Write a database anew without what was deleted from it; return "", or why that could not be done.
+    """Rewrite a database without its deleted data; return "", or why that failed.
 
-    What was deleted is then in none of its files: not in free pages, and not in the WAL, which is emptied.
+    Deleted data is then in none of its files: not in free pages, and not in the WAL, which is truncated.
     """
     if not os.path.exists(path):
         return ""
@@ -73,7 +73,7 @@ def vacuum(path: str) -> str:
 
 
 def refuse_read_only() -> None:
-    """Raise ClaudeMemError when a database is there that cannot be written."""
+    """Raise ClaudeMemError if an existing database is not writable."""
     for path in filter(os.path.exists, paths()):
         if not os.access(path, os.W_OK):
             raise ClaudeMemError(
@@ -82,14 +82,14 @@ def refuse_read_only() -> None:
 
 
 def is_hollow(path: str) -> bool:
-    """Tell whether a database is large and most of it free."""
+    """Tell whether a database has more than 64 MiB free, and more than half of it."""
     with closing(connect(path)) as connection:
         size, free = room(connection)
     return free > _HOLLOW_BYTES and free > size / 2
 
 
 def room(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Return how many bytes the pages of a database have, and those of them that are free."""
+    """Return the size of a database's pages, and of its free pages, in bytes."""
     pages, free, page_bytes = (
         connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_count", "freelist_count", "page_size")
@@ -98,23 +98,23 @@ def room(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def copy(path: str, target: str) -> None:
-    """Copy a database as it is at one moment, whoever writes to it meanwhile."""
+    """Copy one consistent state of a database, even if others write to it meanwhile."""
     with closing(connect(path, mode="ro")) as source, closing(connect(target, mode="rwc")) as copied:
         replace(copied, source)
 
 
 def replace(target: sqlite3.Connection, source: sqlite3.Connection) -> None:
-    """Have a database be as another is, in one transaction. Raises: sqlite3.Error, and it is as it was."""
+    """Overwrite a database with another in one transaction. Raises: sqlite3.Error, leaving it unchanged."""
 
     def look(status: int, *_: int) -> None:
-        if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:  # `backup` would try for ever
+        if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:  # `backup` would retry for ever
             raise sqlite3.OperationalError("database is locked")
 
     source.backup(target, progress=look)
 
 
 def row_counts(path: str, *tables: str) -> dict[str, int]:
-    """Return how many rows some tables of a database have; the names are ours."""
+    """Return the number of rows in some tables of a database; the names must be trusted."""
     with closing(connect(path)) as connection:
         return {
             table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
@@ -123,21 +123,21 @@ def row_counts(path: str, *tables: str) -> dict[str, int]:
 
 
 def schema_of(path: str) -> int:
-    """Return how many steps of our schema a memory has had."""
+    """Return how many migrations a memory has had."""
     with closing(connect(path)) as connection:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 @contextlib.contextmanager
 def held(path: str) -> Iterator[sqlite3.Connection | None]:
-    """Yield a connection beside which nobody uses a database, which is made where there is none.
+    """Lock a database for this process alone and yield the connection; a missing file is created.
 
-    It is None for a database that SQLite cannot read. Raises: ClaudeMemError when somebody uses it.
+    Yields None for a file that SQLite cannot read. Raises: ClaudeMemError when the database is in use.
     """
     with closing(connect(path, mode="rwc")) as connection:
         is_readable = True
         try:
-            # Who has read keeps newcomers out while it waits for the others: hooks could starve it.
+            # After a read, new connections stay out while this one waits; otherwise hooks could starve it.
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # the lock outlives its transaction
             connection.execute("BEGIN EXCLUSIVE")
@@ -152,7 +152,7 @@ def held(path: str) -> Iterator[sqlite3.Connection | None]:
 
 
 def forget_process(memory: str, queue: str) -> None:
-    """Take out of copies of both databases what a process had in hand, and which rows have vectors."""
+    """Reset copies of both databases: all vectors pending, no task claimed by a process."""
     with closing(connect(memory)) as connection:
         for table in ("observations", "sessions", "learnings", "function_map"):
             connection.execute(f"UPDATE {table} SET embedding_status = 'pending'")  # noqa: S608  (ours)

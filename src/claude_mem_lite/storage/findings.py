@@ -9,12 +9,12 @@ from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.storage.models import FailedCall, Observation, PendingEvent
 from claude_mem_lite.storage.rows import ROWS
 
-_READ = 2_000  # the newest
-_AT_ONCE = 500  # of SQLite's variables
+_READ = 2_000  # most failed calls that are read
+_AT_ONCE = 500  # SQLite variables in one statement
 
 
 def calls_of(session_id: str, project_dir: str) -> Iterator[PendingEvent]:
-    """Yield a session's tool calls, oldest first: commands, edits, and those of the tools that failed."""
+    """Yield a session's commands, edits and all calls of tools that failed at least once, oldest first."""
     is_failure = PendingEvent.event_name == "PostToolUseFailure"
     mine = (PendingEvent.session_id == session_id) & (PendingEvent.project_dir == project_dir)
     tools = {row.tool_name for row in PendingEvent.select(PendingEvent.tool_name).where(mine & is_failure)}
@@ -25,7 +25,7 @@ def calls_of(session_id: str, project_dir: str) -> Iterator[PendingEvent]:
 
 
 def save(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store failed calls (columns of their rows); what is there stays as it is."""
+    """Store failed calls, given as columns of their rows; stored ones stay unchanged."""
     for some in chunked(rows, ROWS):
         FailedCall.insert_many(some).on_conflict_ignore().execute()
 
@@ -33,15 +33,15 @@ def save(rows: Sequence[Mapping[str, Any]]) -> None:
 def renew(
     project_dir: str, renewed: Callable[[Sequence[FailedCall]], Mapping[str, Mapping[str, Any]]]
 ) -> None:
-    """Change failed calls as `renewed` says of all that are known: columns, by the event that failed."""
+    """Pass a project's known failed calls to `renewed`; store the columns it returns per `event_id`."""
     for event_id, columns in renewed(known(project_dir)).items():
         FailedCall.update(**columns).where(FailedCall.event_id == event_id).execute()
 
 
 def known(project_dir: str, *, signatures: Collection[str] = (), without: str = "") -> list[FailedCall]:
-    """Return the calls that failed in a project and have not worked since: what recurs, then the newest.
+    """Return a project's uncured failed calls, those that recur across sessions first, then the newest.
 
-    All of them, or those with one of some signatures; but for those of one session.
+    `signatures` limits them to some failures; those of the session `without` are left out.
     """
     rows = FailedCall.select().where(
         (FailedCall.project_dir == project_dir) & ~FailedCall.is_cured & (FailedCall.session_id != without)
@@ -59,6 +59,6 @@ def known(project_dir: str, *, signatures: Collection[str] = (), without: str = 
 
 
 def observed(event_ids: Collection[str]) -> set[str]:
-    """Return those events of which there is an observation, which bears the event's id."""
+    """Return which of some events have an observation; an observation has the id of its event."""
     rows = Observation.select(Observation.id).where(Observation.id.in_(list(event_ids)[:_AT_ONCE]))
     return {row.id for row in rows}

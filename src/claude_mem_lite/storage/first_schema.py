@@ -1,18 +1,18 @@
-"""The tables of claude-mem.db as they began, and the SQL that keeps full text and embeddings beside them.
+"""The first schema of claude-mem.db, and SQL that keeps full text and embedding status in step with rows.
 
-`migrations` applies this and all that came after.
+`migrations` applies it, and all later steps.
 """
 
-# Of an observation or a session: who wrote its words, by which prompt, what still waits for Claude and why.
-# `tier` is the capture's priority, '' for what the user and the assistant said themselves; `upgrade` is
-# '', 'waiting' or 'error'; `batch` is "BATCH_ID/CUSTOM_ID" while a Message Batch has the capture; `retold`
-# is Claude's summary of a session up to observation `retold_pk`. Up to `learned_pk` its prompts, up to
-# `extracted_pk` Claude was asked what they teach.
-# The code map: each file as it was last read (`packed` holds what calls are resolved from), what became of
-# each function in which session, and where and how surely one calls another (`observation_id` says so last).
-# Learnings: the sessions and observations that support one, the code that it speaks of, and why it is not
-# told: it waits for the user (`quarantine`), something newer holds (`superseded_by`), the code has changed
-# (`stale`). `kin` are those of other projects that say the same.
+# Observations and sessions: `written_by` and `prompt_version` say who wrote the text; `upgrade` is the state
+# of Claude's rewrite (see `rewrites`). `tier` is the capture's priority, '' for messages of the user and the
+# assistant; `batch` is "BATCH_ID/CUSTOM_ID" while a Message Batch has the capture. `retold` is Claude's
+# summary of a session up to observation `retold_pk`. Rules have searched its prompts for learnings up to
+# `learned_pk`, Claude up to `extracted_pk`.
+# Code map: each file as last read (`packed` holds the data that calls are resolved from), each function
+# change with its session, and each call with its confidence (`observation_id` confirmed it last).
+# Learnings: the sessions and observations that support one, the code it is about, and why it is not shown:
+# it waits for the user (`quarantine`), a newer one replaced it (`superseded_by`) or the code has changed
+# (`stale`). `kin` are learnings of other projects that say the same.
 _TABLES = """
 CREATE TABLE sessions (
     pk INTEGER PRIMARY KEY,
@@ -207,7 +207,7 @@ CREATE TABLE state (
 
 
 def full_text(table: str, *columns: str) -> str:
-    """Return the DDL of a full text index that triggers keep in step with `table`; the names are ours."""
+    """Return the DDL of a full-text index that triggers keep in step with `table`; names must be trusted."""
     names, new, old = (", ".join(prefix + column for column in columns) for prefix in ("", "new.", "old."))
     delete = f"INSERT INTO {table}_fts({table}_fts, rowid, {names}) VALUES ('delete', old.pk, {old});"  # noqa: S608
     insert = f"INSERT INTO {table}_fts(rowid, {names}) VALUES (new.pk, {new});"  # noqa: S608
@@ -222,7 +222,7 @@ CREATE TRIGGER {table}_fts_delete AFTER DELETE ON {table} BEGIN {delete} END;
 
 
 def embedded(table: str, *columns: str) -> str:
-    """Return the DDL that sets `embedding_status` to "pending" once a row's embedded text has changed."""
+    """Return the DDL that sets `embedding_status` to "pending" when a row's embedded text changes."""
     changed = " OR ".join(f"old.{column} IS NOT new.{column}" for column in columns)
     return f"""
 CREATE INDEX idx_{table}_embedding ON {table}(embedding_status, pk);
@@ -232,7 +232,7 @@ END;
 """  # noqa: S608  (the names are ours)
 
 
-# What of each table is embedded; `storage.embeddings` puts the same columns together.
+# `embedded` names the embedded columns of each table; `storage.embeddings` joins the same columns.
 FIRST_SCHEMA = (
     _TABLES
     + full_text("observations", "title", "summary", "detail", "files_touched")

@@ -1,7 +1,7 @@
-"""Query and change the rows of learnings; what they mean is up to `learnings`.
+"""Query and change the rows of learnings; their meaning is defined in the package `learnings`.
 
-A learning is *current* while it is active and nothing has superseded it. From a confidence of 0.5 on it is
-told to sessions as a rule; below that it is a *candidate*: said once, or long unseen.
+A learning is *current* while it is active and not superseded. With a confidence of at least 0.5 it is shown
+to sessions as a rule; below that it is a *candidate*: stated once, or not seen for long.
 """
 
 import json
@@ -28,10 +28,10 @@ State = Literal[
 ]  # fmt: skip
 Sort = Literal["confidence", "seen", "times", "created"]
 
-EVENTS = "learning."  # what the events of learnings begin with in `event_log`
-ASKED, BOTH = f"{EVENTS}asked", f"{EVENTS}both"  # two that tell one matter otherwise
-TOLD = 0.5  # from which confidence on a learning is told to sessions
-PROPOSING = 3  # projects that say the same, from which on a learning is proposed as global
+EVENTS = "learning."  # prefix of the event types of learnings in `event_log`
+ASKED, BOTH = f"{EVENTS}asked", f"{EVENTS}both"  # a possible conflict of two learnings, and "both hold"
+TOLD = 0.5  # least confidence of a learning that is shown to sessions
+PROPOSING = 3  # number of projects with the same learning from which it is proposed as global
 
 _ORDERS: dict[str, tuple[Any, ...]] = {
     "confidence": (Learning.confidence.desc(), Learning.times_seen.desc()),
@@ -55,7 +55,7 @@ _STATES: dict[str, Any] = {
     & (fn.json_array_length(Learning.kin) >= PROPOSING - 1),
 }
 
-# In SQL: this runs after every edit, and most of what is known speaks of other code.
+# In SQL because this runs after every edit, and most learnings are about other code.
 _OTHER_CODE = """
     SELECT known.pk FROM learnings AS known JOIN json_each(known.code) AS anchor
     LEFT JOIN function_map AS now ON now.project_dir = known.project_dir
@@ -77,7 +77,7 @@ def find(
     sort: Sort = "confidence",
     limit: int | None = None,
 ) -> list[Learning]:
-    """Return the learnings of a project and those that hold everywhere (None: of all projects)."""
+    """Return the learnings of a project and the global ones (None: of all projects)."""
     rows = Learning.select()
     if project_dir is not None:
         rows = rows.where(here(project_dir))
@@ -97,7 +97,7 @@ def counts(project_dir: str | None = None) -> dict[str, int]:
 
 
 def get(prefix: str) -> Learning:
-    """Return the learning whose id begins so, with at least 6 characters.
+    """Return the learning whose id starts with `prefix`, of at least 6 characters.
 
     Raises:
         UnknownIdError: there is none, or more than one.
@@ -107,7 +107,7 @@ def get(prefix: str) -> Learning:
 
 
 def by_ids(ids: Collection[str]) -> list[Learning]:
-    """Return those of some learnings that are there, oldest first."""
+    """Return the learnings with some ids, oldest first; unknown ids are skipped."""
     return Learning.rows(Learning.id.in_(list(ids)), by=(Learning.pk,))
 
 
@@ -124,14 +124,14 @@ def update(row: Learning, **fields: Any) -> None:
 
 
 def superseded_by(learning_id: str) -> list[Learning]:
-    """Return what a learning took the place of."""
+    """Return the learnings that a learning has superseded."""
     return Learning.rows(Learning.superseded_by == learning_id, by=(Learning.pk,))
 
 
 def with_other_code(project_dir: str) -> list[Learning]:
-    """Return a project's current learnings that are marked, or speak of code that the map has not as it was.
+    """Return a project's current learnings that are stale, or about code that differs in the code map.
 
-    Only the columns that tell so are read.
+    Only the columns needed to decide this are read.
     """
     mine = (Learning.project_dir == project_dir) & CURRENT
     changed = Learning.pk.in_(SQL(f"({_OTHER_CODE})", [project_dir]))
@@ -140,18 +140,18 @@ def with_other_code(project_dir: str) -> list[Learning]:
 
 
 def elsewhere(ids: Collection[str], project_dir: str) -> list[Learning]:
-    """Return those of some learnings that are current in other projects."""
+    """Return which of some learnings are current in other projects."""
     return Learning.rows(Learning.project_dir != project_dir, Learning.id.in_(list(ids)), CURRENT)
 
 
 def unseen(project_dir: str, *, since: str, floor: float) -> list[Learning]:
-    """Return a project's own learnings, not the user's, that were last seen before a time."""
+    """Return a project's current, not manual learnings above `floor` that were last seen before `since`."""
     faded = (Learning.seen_at < since) & (Learning.confidence > floor) & ~Learning.is_manual
     return Learning.rows(Learning.project_dir == project_dir, CURRENT, faded)
 
 
 def note_seen(ids: Collection[str], *, at: str) -> None:
-    """Note that a session made use of some learnings."""
+    """Record that a session used some learnings; manual ones are left alone."""
     Learning.update(seen_at=at).where(
         Learning.id.in_(list(ids)) & (Learning.seen_at < at) & ~Learning.is_manual
     ).execute()
@@ -160,7 +160,7 @@ def note_seen(ids: Collection[str], *, at: str) -> None:
 def events_after(
     session_id: str, pk: int, tools: Collection[str]
 ) -> list[tuple[Observation, dict[str, Any]]]:
-    """Return a session's observations of some tools after one, oldest first, each with its event."""
+    """Return a session's observations of some tools after `pk`, with their stored events, oldest first."""
     mine = (Observation.session == session_id) & Observation.tool_name.in_(list(tools))
     rows = Observation.rows(mine, Observation.pk > pk, by=(Observation.pk,))
     kept = PendingEvent.select(PendingEvent.id, PendingEvent.raw_output).where(
@@ -184,7 +184,7 @@ def past_calls(project_dir: str | None, *, limit: int) -> list[tuple[str, Call]]
 
 
 def transcript_of(session_id: str) -> str:
-    """Return the path of the transcript that a session's newest prompt came with, "" where none did."""
+    """Return the transcript path given by a session's newest prompt, "" if there is none."""
     path = fn.json_extract(PendingEvent.raw_output, "$.transcript_path")
     mine = (PendingEvent.session_id == session_id) & (PendingEvent.event_name == "UserPromptSubmit")
     rows: Any = PendingEvent.select(path).where(mine).order_by(PendingEvent.seq.desc()).limit(1)
@@ -192,9 +192,9 @@ def transcript_of(session_id: str) -> str:
 
 
 def said_elsewhere(project_dir: str, *, without: str, limit: int) -> list[tuple[str, str, str]]:
-    """Return what the user said in other sessions of a project, the newest first: session, time, words.
+    """Return what the user said in other sessions of a project: session, time, text.
 
-    What was learned of it is among that: some of it was no prompt.
+    Prompts come first, newest first. Candidate learnings follow, since some were not stated in a prompt.
     """
     here = Observation.project_dir == project_dir
     is_prompt = (Observation.tool_name == "UserPromptSubmit") & (Observation.session != without)
@@ -208,7 +208,7 @@ def said_elsewhere(project_dir: str, *, without: str, limit: int) -> list[tuple[
 
 
 def is_known(project_dir: str, name: str, *, without: str) -> bool:
-    """Tell whether another session of a project speaks of a name."""
+    """Tell whether an observation of another session in the project mentions a name."""
     words = " ".join(re.findall(r"\w+", name))
     if not words:
         return False
@@ -223,9 +223,9 @@ def is_known(project_dir: str, name: str, *, without: str) -> bool:
 def ask(
     row: Learning, other: Learning, *, cosine: float = 0.0, is_again: bool = False, session_id: str = ""
 ) -> None:
-    """Note, unless that is done, that two learnings may tell one matter otherwise, or (`is_again`) the same.
+    """Record once that two learnings may contradict each other or, with `is_again`, say the same.
 
-    `cosine` is how near they are.
+    `cosine` is the similarity of their vectors.
     """
     if frozenset((row.id, other.id)) not in _pairs(ASKED):
         data = {"id": row.id, "other": other.id, "cosine": round(cosine, 3), "is_again": is_again}
@@ -233,14 +233,14 @@ def ask(
 
 
 def answer_both(row: Learning, other: Learning) -> None:
-    """Note that two learnings both hold."""
+    """Record that two learnings both hold."""
     log_event(BOTH, {"id": row.id, "other": other.id})
 
 
 def questions(project_dir: str | None, *, candidates: bool = False) -> list[tuple[Learning, Learning, bool]]:
-    """Return the pairs of learnings that may tell one matter otherwise, or (True) say the same; newer first.
+    """Return the pairs of learnings that may contradict each other, or say the same (True), newer one first.
 
-    The nearest pair comes first. One of the two is told to sessions, unless `candidates` are asked for, too.
+    The most similar pair comes first. Pairs of two candidates are included only with `candidates`.
     """
     current = {row.id: row for row in find(project_dir, state="current")}
     asked, answered = _pairs(ASKED), _pairs(BOTH)
@@ -260,22 +260,22 @@ def _pairs(event: str) -> dict[frozenset[str], dict[str, Any]]:
 
 
 def note_learned(session_id: str, pk: int) -> None:
-    """Note up to which observation a session's prompts have been asked for what they state."""
+    """Record up to which observation a session's prompts have been searched for learnings."""
     Session.update(learned_pk=pk).where((Session.id == session_id) & (Session.learned_pk < pk)).execute()
 
 
 def story(learning_id: str) -> list[LogEntry]:
-    """Return what happened to a learning, oldest first."""
+    """Return the events of a learning, oldest first."""
     is_it = LogEntry.event_type.startswith(EVENTS) & (fn.INSTR(LogEntry.data, learning_id) > 0)
     return LogEntry.rows(is_it, by=(LogEntry.created_at, LogEntry.pk))
 
 
 def sources(row: Learning) -> tuple[Sequence[Session], Sequence[Observation]]:
-    """Return the sessions and the observations that support a learning, as far as they are kept."""
+    """Return the sessions and observations that support a learning, as far as they are stored."""
     sessions = Session.rows(Session.id.in_(row.source_sessions), by=(Session.started_at,))
     return sessions, Observation.rows(Observation.id.in_(row.observations), by=(Observation.pk,))
 
 
 def here(project_dir: str) -> Any:
-    """Return the condition that a learning is of a project or holds everywhere."""
+    """Return the SQL condition that a learning belongs to a project or is global."""
     return (Learning.project_dir == project_dir) | Learning.project_dir.is_null()

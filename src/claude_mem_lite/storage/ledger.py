@@ -1,4 +1,4 @@
-"""Keep the ledger of Claude's answers: what each cost, and what has been spent of the daily budget.
+"""Keep the ledger of API calls: what each one cost, and how much of the daily budget is spent.
 
 Times are Unix seconds here and UTC text in the tables.
 """
@@ -16,12 +16,12 @@ from claude_mem_lite.storage.models import LogEntry
 log = logging.getLogger(__name__)
 
 CALL = "claude.call"
-IMPORTED = "imported"  # in the data of a call that another machine has made
+IMPORTED = "imported"  # key in the data of a call that another machine made
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One answer of the API; tokens read from and written to the prompt cache are not in `input_tokens`."""
+    """One answer of the API; `input_tokens` excludes tokens read from or written to the prompt cache."""
 
     purpose: str
     model: str
@@ -37,9 +37,9 @@ class Call:
 
 
 def reserve(usd: float, *, now: float) -> str:
-    """Enter a call into the ledger before it is made, at its worst; return the entry's id to settle it by.
+    """Enter a call into the ledger before it is made, at its highest possible cost; return the entry's id.
 
-    What is killed in a call leaves this behind, so that no budget is spent unseen.
+    A process killed during a call leaves the entry behind, so that its cost still counts.
     """
     entry_id = os.urandom(16).hex()
     LogEntry.create(id=entry_id, event_type=CALL, data={"usd": usd}, created_at=inbox.utc_text(now))
@@ -47,14 +47,14 @@ def reserve(usd: float, *, now: float) -> str:
 
 
 def release(entry_id: str) -> None:
-    """Take back the entry of a call that brought no answer."""
+    """Delete the reserved entry of a call that brought no answer."""
     LogEntry.delete().where(LogEntry.id == entry_id).execute()
 
 
 def record(call: Call, *, now: float, entry_id: str = "") -> None:
-    """Enter an answer into the ledger, in place of what was reserved for it.
+    """Enter an answer into the ledger, replacing its reserved entry.
 
-    It belongs into the transaction that stores what the answer brought.
+    Call this in the transaction that stores the answer's content.
     """
     release(entry_id)
     names = [name for name in call.__slots__ if name not in {"session_id", "duration_ms"}]
@@ -75,13 +75,13 @@ def record(call: Call, *, now: float, entry_id: str = "") -> None:
 
 
 def spent_usd(*, since: str) -> float:
-    """Return the dollars of the calls since a time that this machine has made, whose budget it is."""
+    """Return what this machine's own calls since a time cost, in US dollars."""
     total = LogEntry.select(fn.SUM(fn.json_extract(LogEntry.data, "$.usd"))).where(_is_own(since))
     return float(total.scalar() or 0.0)
 
 
 def tokens(*, since: str) -> int:
-    """Return the tokens of the calls since a time that this machine has made, from the cache, too."""
+    """Return the tokens of this machine's own calls since a time, including cached ones."""
     names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     each = [fn.COALESCE(fn.SUM(fn.json_extract(LogEntry.data, f"$.{name}")), 0) for name in names]
     sums: Any = LogEntry.select(*each).where(_is_own(since)).tuples().get()

@@ -1,7 +1,7 @@
-"""Migrate claude-mem.db by numbered steps, each applied once, in one transaction with its number.
+"""Migrate claude-mem.db in numbered steps, each applied once, in one transaction with its number.
 
-Append a step, never change one: `PRAGMA user_version` counts how many a file has had. Nothing else about
-the tables lives here.
+Append steps, never change one: `PRAGMA user_version` counts the steps that a file has had. The models and
+queries of the tables are elsewhere.
 """
 
 import os
@@ -13,7 +13,7 @@ from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage.files import connect
 from claude_mem_lite.storage.first_schema import FIRST_SCHEMA
 
-# The folders of each project, and the branch that a session was on last, an observation when it was made.
+# The folders of each project, the last branch of a session, and the branch of an observation.
 _PROJECTS = """
 CREATE TABLE project_folders (
     folder TEXT PRIMARY KEY,
@@ -27,8 +27,8 @@ ALTER TABLE sessions ADD COLUMN branch TEXT NOT NULL DEFAULT '';
 ALTER TABLE observations ADD COLUMN branch TEXT NOT NULL DEFAULT '';
 """
 
-# Where each session left its thread (see `distill.state`), and the names that edits took out of the code:
-# `beside` is the setting whose value one was, `is_gone` says that no file of the work tree has it now.
+# The state in which each session left its work (see `distill.state`), and the names that edits removed from
+# the code: `beside` is the setting that had it as its value, `is_gone` that no file of the work tree has it.
 _STATE = """
 ALTER TABLE sessions ADD COLUMN state TEXT NOT NULL DEFAULT '{}' CHECK(json_valid(state));
 CREATE TABLE retired_names (
@@ -46,8 +46,8 @@ CREATE TABLE retired_names (
 CREATE INDEX idx_retired_session ON retired_names(session_id);
 """
 
-# The calls that failed, each with what worked instead, and in which event: `shape` is the command without its
-# numbers, `rule` a linter's name for the failure, `is_cured` says that the same command has succeeded since.
+# The calls that failed, each with what worked instead and its event. `shape` is the command without its
+# numbers, `rule` a linter's name for the failure; `is_cured` says that the same command has succeeded since.
 _FAILED_CALLS = """
 CREATE TABLE failed_calls (
     pk INTEGER PRIMARY KEY,
@@ -68,22 +68,22 @@ CREATE INDEX idx_failed_project ON failed_calls(project_dir, signature);
 CREATE INDEX idx_failed_session ON failed_calls(session_id);
 """
 
-# What a rule that is checked on tool calls forbids or demands, '' for most: fields of `guards.Guard`.
+# What a rule checked on tool calls forbids or demands, as fields of `guards.Guard`; '' for most learnings.
 _GUARDS = """
 ALTER TABLE learnings ADD COLUMN guard TEXT NOT NULL DEFAULT '' CHECK(guard = '' OR json_valid(guard));
 CREATE INDEX idx_guard ON learnings(project_dir) WHERE guard != '';
 """
 
-# Which client a session ran in; before there were others, Claude Code.
+# The client that a session ran in; all existing sessions ran in Claude Code.
 _CLIENTS = """
 ALTER TABLE sessions ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 ALTER TABLE observations ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 """
 
-# What `sync` knows of a row: its id on every machine, its own primary key here (NULL: not here), the digest
-# that stays when it is forgotten, the sequence under which this machine publishes it (0: it does not).
-# `is_gone` is 1 for a row forgotten here, 2 for one that another machine has forgotten. The triggers that
-# fill these tables are made by `sync.triggers`, where a hub is set up.
+# What `sync` knows of a row: its id on every machine, its primary key here (NULL: not here), the digest that
+# is kept when the row is forgotten, and the sequence number under which this machine publishes it (0: not
+# published). `is_gone` is 1 for a row forgotten here, 2 for one that another machine has forgotten.
+# `sync.triggers` creates the triggers that fill these tables once a hub is set up.
 _SYNC = """
 CREATE TABLE sync_rows (
     kind TEXT NOT NULL,
@@ -120,7 +120,7 @@ CREATE TABLE sync_cursors (
 ) WITHOUT ROWID;
 """
 
-# Claude is asked about a session once: its summary and what it has taught come in one answer.
+# Claude is asked about a session once: one answer brings its summary and its learnings.
 _TOLD_TOGETHER = """
 DROP INDEX idx_session_extraction;
 ALTER TABLE sessions DROP COLUMN extraction;
@@ -129,12 +129,12 @@ ALTER TABLE sessions DROP COLUMN extraction_due;
 ALTER TABLE sessions DROP COLUMN extraction_note;
 """
 
-# What was seen in texts for people alone is not looked for any more; what is in the code is seen again.
+# Only names in code are tracked, not names that occur in prose alone. Names in code are collected again.
 _SEEN_IN_CODE = """
 DELETE FROM retired_names WHERE NOT is_gone AND replacement = '' AND beside = '';
 """
 
-# Files of the first day of development, with so many steps or fewer, are not brought up to date.
+# Files with this many steps or fewer, all from the first day of development, cannot be migrated.
 TOO_OLD = 7
 MIGRATIONS: tuple[str, ...] = (
     *[""] * TOO_OLD,
@@ -151,9 +151,9 @@ MIGRATIONS: tuple[str, ...] = (
 
 
 def migrate() -> int:
-    """Bring claude-mem.db to the newest schema, creating it if need be; return the number of steps taken.
+    """Bring claude-mem.db to the newest schema, creating it if needed; return the number of steps taken.
 
-    Several processes may call this at once: each step is taken by whoever holds the write lock.
+    Several processes may call this at once: whichever holds the write lock takes the next step.
 
     Raises:
         ClaudeMemError: the file belongs to another program, or to a version too old or newer than this one.
@@ -163,15 +163,15 @@ def migrate() -> int:
         taken = 0
         while _step(connection):
             taken += 1
-        # Only now: the application id must stand in the file itself, where the hooks look for it.
+        # After the steps: the application id must be in the file itself, not the WAL, for the hooks to read.
         connection.execute("PRAGMA journal_mode = WAL")
     return taken
 
 
 def is_outdated() -> bool:
-    """Tell whether claude-mem.db is there with an older schema.
+    """Tell whether claude-mem.db exists with an older schema.
 
-    Raises: ClaudeMemError when it is newer, or too old.
+    Raises: ClaudeMemError when its schema is newer, or too old.
     """
     version = schema()
     _refuse_unknown(version)
@@ -179,14 +179,14 @@ def is_outdated() -> bool:
 
 
 def schema() -> int:
-    """Return how many steps claude-mem.db has had, -1 where it is not there or damaged; takes no lock."""
+    """Return how many steps claude-mem.db has had, -1 if it is missing or damaged; takes no lock."""
     if not os.path.exists(config.memory_path()):
         return -1
     try:
         with closing(connect(config.memory_path(), mode="ro", timeout_s=10)) as connection:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
     except sqlite3.DatabaseError:
-        return -1  # damaged: who reads it next says so
+        return -1  # damaged: the next read reports it
 
 
 def _refuse_unknown(version: int) -> None:
@@ -201,7 +201,7 @@ def _refuse_unknown(version: int) -> None:
 
 
 def _step(connection: sqlite3.Connection) -> bool:
-    """Take the next step under the write lock; return whether there was one."""
+    """Apply the next step under the write lock; return whether there was one."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]

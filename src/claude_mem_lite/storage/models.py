@@ -1,6 +1,6 @@
-"""Define the tables as peewee models: in claude-mem.db, but for `pending_queue` of queue.db, read only.
+"""Define peewee models of the tables in claude-mem.db, and of `pending_queue` in queue.db, read only.
 
-The columns are made by `migrations` and `inbox`; a test holds the models to them.
+`migrations` and `inbox` create the columns; a test checks that the models match them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ queue_database = SqliteDatabase(None)
 def open_databases(*, read_only: bool = False) -> None:
     """Point the models at the data directory; unless `read_only`, create what is missing there.
 
-    An older schema is brought up to date in either case, so that nobody reads columns that are not there yet.
+    An older schema is migrated in either case, so that no query reads columns that do not exist yet.
 
     Raises:
         ClaudeMemError: claude-mem.db belongs to another program or to a newer version.
@@ -49,7 +49,7 @@ def open_databases(*, read_only: bool = False) -> None:
     else:
         if is_outdated():
             migrate()
-        with contextlib.suppress(sqlite3.Error):  # who reads it next says what is wrong
+        with contextlib.suppress(sqlite3.Error):  # the next read reports what is wrong
             inbox.bring_up_to_date()
     mode = "?mode=ro" if read_only else "?mode=rw"
     memory_database.init(
@@ -85,7 +85,7 @@ def _table_of(model: type[Table]) -> str:
 
 
 class _Table(Table):
-    pk = IntegerField(primary_key=True)  # of a table that names no other
+    pk = IntegerField(primary_key=True)  # unless a model names another primary key
 
     class Meta:
         database = memory_database
@@ -93,7 +93,7 @@ class _Table(Table):
 
 
 class Session(_Table):
-    """One session of a client, see `capture.clients`; `id` is the client's own."""
+    """One session of a client (see `capture.clients`); `id` is assigned by the client."""
 
     id = TextField(unique=True)
     project_dir = TextField()
@@ -123,7 +123,7 @@ class Session(_Table):
 
 
 class Observation(_Table):
-    """What one capture, or a fold of several, came down to; `id` is the (first) event's."""
+    """The compressed record of one capture, or a fold of several; `id` is that of the (first) event."""
 
     if TYPE_CHECKING:
         session_id: str
@@ -154,7 +154,7 @@ class Observation(_Table):
 
 
 class FunctionMapEntry(_Table):
-    """A function of a project as the session that changed it last left it; "" where none is known."""
+    """A function of a project; `session_id` is the session that last changed it, "" if none is known."""
 
     id = TextField(unique=True)
     session_id = TextField()
@@ -174,7 +174,7 @@ class FunctionMapEntry(_Table):
 
 
 class FunctionChange(_Table):
-    """What became of a function in a session ("new", "modified", "deleted") by which observation, if any."""
+    """A change of a function ("new", "modified", "deleted") in a session, with its observation, if any."""
 
     project_dir = TextField()
     file_path = TextField()
@@ -188,7 +188,7 @@ class FunctionChange(_Table):
 
 
 class SourceFile(_Table):
-    """A source as it was last read; with an `error` its functions are those of the last good reading."""
+    """A source file as last read; if `error` is set, its functions are those of the last successful read."""
 
     project_dir = TextField()
     file_path = TextField()
@@ -200,10 +200,10 @@ class SourceFile(_Table):
 
 
 class CallEdge(_Table):
-    """One function of a project calls another, as sure as `confidence` (0 to 1).
+    """A call from one function of a project to another, with a `confidence` from 0 to 1.
 
-    `source` is "ast" or "observation"; what the source says is in `resolution`, `level`, `shape` and `line`,
-    and `observation_id` is what confirmed it last.
+    `source` is "ast", "observation" or "claude"; what the source says is in `resolution`, `level`, `shape`
+    and `line`. `observation_id` is the observation that confirmed the call last.
     """
 
     id = TextField(unique=True)
@@ -226,12 +226,12 @@ class CallEdge(_Table):
 
 
 class Learning(_Table):
-    """What is worth knowing in later sessions; without `project_dir` it holds everywhere.
+    """Knowledge for later sessions; without `project_dir` it is global.
 
-    `source_sessions` and `observations` are ids that support it, `code` what of the code map it speaks of
-    (see `learnings.anchors`). `quarantine` says why it waits for the user (it is not active then),
-    `superseded_by` what holds instead, `stale` what of the code has changed. `kin` are ids of other projects
-    that say the same. `guard` is what is checked of it on tool calls (see `guards.Guard`), "" for nothing.
+    `source_sessions` and `observations` are ids that support it; `code` is the code it is about (see
+    `learnings.anchors`). `quarantine` says why it waits, inactive, for the user, `superseded_by` which one
+    replaced it, `stale` which code has changed. `kin` are ids of learnings of other projects that say the
+    same. `guard` is what of it is checked on tool calls (see `guards.Guard`), "" for nothing.
     """
 
     id = TextField(unique=True)
@@ -257,7 +257,7 @@ class Learning(_Table):
 
 
 class LogEntry(_Table):
-    """One finished job, its cost and its time."""
+    """An entry of the event log: one finished job with its duration and tokens, or another event."""
 
     id = TextField(unique=True)
     session_id = TextField(null=True)
@@ -270,10 +270,10 @@ class LogEntry(_Table):
 
 
 class RetiredName(_Table):
-    """A name that an edit took out of a project's code, and what stands there instead, if that is known.
+    """A name that an edit removed from a project's code, with its replacement, if known.
 
-    `beside` is the setting of which the name was the value, "" for a name of its own; `is_gone` says that no
-    file of the work tree has it any more.
+    `beside` is the setting that had the name as its value, "" for a plain name; `is_gone` says that no file
+    of the work tree has it any more.
     """
 
     project_dir = TextField()
@@ -287,9 +287,9 @@ class RetiredName(_Table):
 
 
 class FailedCall(_Table):
-    """A call that failed, with what worked instead, in which event; see `distill.failing`.
+    """A failed call, with what worked instead and in which event; see `distill.failing`.
 
-    `shape` is the command without its numbers; `is_cured` says that it has succeeded since, as it was.
+    `shape` is the command without its numbers; `is_cured` says that the same command has succeeded since.
     """
 
     event_id = TextField()
@@ -309,8 +309,8 @@ class FailedCall(_Table):
 class ProjectFolder(_Table):
     """A folder that is worked in, a work tree or a clone, and the project that it belongs to.
 
-    A project is known by the folder that it was first seen in; `key` is what its `origin` says, or its first
-    commit: see `repository.key` and `first_commit`.
+    A project is identified by the folder that it was first seen in. `key` is derived from its `origin`, or is
+    its first commit: see `repository.key` and `first_commit`.
     """
 
     folder = TextField(primary_key=True)
@@ -327,7 +327,7 @@ class State(_Table):
 
 
 class PendingEvent(_Table):
-    """One event as a hook stored it: `status` is raw, done or error, `note` says why."""
+    """One event as stored; `status` is raw, done, error or that of an import (`inbox`), `note` says why."""
 
     seq = IntegerField(primary_key=True)
     id = TextField(unique=True)

@@ -1,8 +1,8 @@
-"""Tell which folders are one project: work trees, clones, and a folder that was moved.
+"""Determine which folders belong to one project: work trees, clones, and a folder that was moved.
 
-A project is a repository, wherever it is worked on. It goes by the folder that it was first seen in, and what
-is remembered of it stands under that; the code map is one of a folder. Two folders with the same `origin` or,
-without one, the same first commit are one project, unless `[projects] apart` names one of them.
+A project is a repository, wherever it is worked on. It is identified by the folder that it was first seen in,
+and its memory is stored under that folder; a code map belongs to a single folder. Two folders with the same
+`origin` or, without one, the same first commit are one project, unless `[projects] apart` names one of them.
 """
 
 import os
@@ -15,9 +15,9 @@ from claude_mem_lite.storage.models import PendingEvent, ProjectFolder, State, m
 
 _MEMORY = ("sessions", "observations", "learnings", "function_changes", "retired_names", "failed_calls")
 _CODE = ("source_files", "function_map", "call_graph")
-# What is embedded stands in the vectors with its project: it is written there anew.
+# The vectors of these tables are stored with their project, so a moved row has to be embedded again.
 _EMBEDDED = ("sessions", "observations", "learnings")
-# Of events: where they were seen stays their work tree.
+# Moves events to another project; the folder they were captured in stays their work tree.
 _RENAME = (
     "UPDATE pending_queue SET project_dir = ?,"
     " work_tree = CASE work_tree WHEN '' THEN project_dir ELSE work_tree END"
@@ -28,24 +28,24 @@ _seen: dict[tuple[str, str], str] = {}
 
 
 def of(path: str = "") -> str:
-    """Return the project of a folder, without `path` of the one that this process works in."""
+    """Return the project of a folder, by default of the current working directory."""
     project, tree, _ = config.place(path)
     known = _row(tree) or _row(project)
     if known is not None:
         return known.project_dir
-    # To know the first commit git reads all of them: where no folder is missing, none was moved to here.
+    # Finding the first commit makes git read all history: only done if a folder is missing, perhaps moved.
     same = _same(project, _key(project) if _misses_one() else repository.key(project))
     return same[0] if same else project
 
 
 def noted(folder: str) -> str:
-    """Return the project that a folder is noted to belong to, "" for none."""
+    """Return the project that a folder is recorded for, "" for none."""
     row = _row(folder)
     return row.project_dir if row else ""
 
 
 def in_project(path: str) -> str:
-    """Return where a file would lie in its project's own folder: one in a work tree lies there, too."""
+    """Return the path that a file of a work tree or clone has in its project's own folder."""
     _, tree, _ = config.place(os.path.dirname(path) or "/")
     project = of(tree)
     inside = os.path.relpath(os.path.realpath(path), tree)
@@ -53,9 +53,9 @@ def in_project(path: str) -> str:
 
 
 def adopt(event: PendingEvent) -> None:
-    """Have an event be one of its project's, wherever it came from; the event and its row say so from now on.
+    """Assign an event to its project, in the event and in its row.
 
-    A folder that was not seen before is looked at, and at each session's start one that was.
+    A folder is examined when it is new to this process, and again at each session start.
     """
     place = (event.project_dir, event.work_tree)
     if place not in _seen or event.event_name == "SessionStart":
@@ -69,10 +69,10 @@ def adopt(event: PendingEvent) -> None:
 
 
 def see(folder: str, tree: str = "") -> str:
-    """Note that a project's folder, and a work tree of it, are worked in; return the project they belong to.
+    """Record that a folder, and a work tree of it, are worked in; return the project they belong to.
 
-    A folder with the `origin` of a known project joins it. Where that project's own folder is gone, it was
-    moved, and its memory goes along.
+    A folder with the key of a known project joins it. If that project's own folder is gone, the folder was
+    moved, and the memory moves along.
     """
     key, known = _key(folder), _row(folder)
     project = known.project_dir if known else folder
@@ -92,7 +92,7 @@ def see(folder: str, tree: str = "") -> str:
 
 
 def join(old: str, new: str) -> dict[str, int]:
-    """Have all that is remembered of a project be another's; return how many rows of each table."""
+    """Move a project's memory to another project; return the number of moved rows per table."""
     moved = {}
     with memory_database.atomic():
         for table in _MEMORY:
@@ -112,9 +112,9 @@ def join(old: str, new: str) -> dict[str, int]:
 
 
 def tidy() -> None:
-    """Look at what has no folder noted, and drop the code map of work trees that are gone.
+    """Record the folders of projects that have none, and drop the code maps of work trees that are gone.
 
-    What was remembered of a linked work tree before its repository's memory was its own joins that.
+    A linked work tree that has its own memory is joined with the project of its repository.
     """
     noted = {row.folder for row in ProjectFolder.select(ProjectFolder.folder)}
     found = memory_database.execute_sql("SELECT DISTINCT project_dir FROM sessions").fetchall()
@@ -135,13 +135,13 @@ def tidy() -> None:
 
 
 def folders(project: str) -> list[str]:
-    """Return the folders that are a project's, its own first."""
+    """Return the folders of a project, its own first."""
     rows = ProjectFolder.select().where(ProjectFolder.project_dir == project)
     return list(dict.fromkeys([project, *(row.folder for row in rows.order_by(ProjectFolder.folder))]))
 
 
 def all_projects() -> list[dict[str, Any]]:
-    """Return each project with its key, its folders, and how much is remembered of it, the latest first."""
+    """Return each project with its key, its folders and the size of its memory, most recent first."""
     rows = memory_database.execute_sql(
         "SELECT project_dir, count(*), sum(observation_count), max(last_event_at) FROM sessions"
         " GROUP BY project_dir ORDER BY max(last_event_at) DESC"
@@ -163,12 +163,12 @@ def all_projects() -> list[dict[str, Any]]:
 
 
 def moved() -> dict[str, str]:
-    """Return what was noted of the project that was moved last: `from`, `to` and `at`; {} for none."""
+    """Return `from`, `to` and `at` of the last project that was moved; {} for none."""
     return facts.read(MOVED)
 
 
 def _same(folder: str, key: str) -> list[str]:
-    """Return the projects of a key, the one known longest first; none for a folder that is to stay apart."""
+    """Return the projects with a key, longest known first; none for a folder configured to stay apart."""
     if not key or _is_apart(folder):
         return []
     rows = ProjectFolder.select().where((ProjectFolder.key == key) & (ProjectFolder.folder != folder))
@@ -181,7 +181,7 @@ def _key(folder: str) -> str:
 
 
 def _misses_one() -> bool:
-    """Tell whether a folder is gone whose project goes by its first commit, a bare hash."""
+    """Tell whether a folder is missing whose key is a first commit: a hash, without a slash."""
     rows = ProjectFolder.select(ProjectFolder.folder).where(
         (ProjectFolder.key != "") & ~ProjectFolder.key.contains("/")
     )
@@ -197,7 +197,7 @@ def _row(folder: str) -> ProjectFolder | None:
 
 
 def _note(folder: str, project: str, key: str) -> None:
-    """Note a folder; `seen_at` is when it was first."""
+    """Record a folder or update its project and key; `seen_at` stays the time of the first record."""
     ProjectFolder.insert(folder=folder, project_dir=project, key=key, seen_at=inbox.utc_now()).on_conflict(
         conflict_target=[ProjectFolder.folder], update={"project_dir": project, "key": key}
     ).execute()

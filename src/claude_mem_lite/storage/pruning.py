@@ -6,9 +6,9 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.storage import files
 
 _FINISHED = f"status NOT IN {(*inbox.WAITING, inbox.IMPORT)}"
-# What was imported is as old as its import: Claude may still be asked about it.
+# The age of an imported event counts from its import: Claude may still be asked about it.
 _SINCE = f"CASE status WHEN '{inbox.IMPORTED}' THEN finished_at ELSE created_at END"
-# What failed can be tried again, and goes for want of room alone; of what was lost there is nothing to try.
+# Failed events can be retried, so only lack of space deletes them. Lost events (without a name) cannot be.
 _OUTLIVED = f"{_FINISHED} AND (status <> 'error' OR event_name = '')"
 _PRUNABLE = (
     f"FROM pending_queue WHERE (({_SINCE} < ? AND {_OUTLIVED}) OR (seq <= ? AND {_FINISHED})) AND seq < ?"
@@ -24,10 +24,10 @@ def prunable(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
 
 
 def prune(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
-    """Delete events older than `before` that are worked off, a few at a time; return how many.
+    """Delete processed events older than `before`, a few per transaction; return how many.
 
-    The newest `keep` stay, however old. While queue.db has more than `most_bytes` in use (0: any number), the
-    oldest go, however new, and those that failed, too; only those that wait never do.
+    The newest `keep` stay, however old. If queue.db uses more than `most_bytes` (0: no limit), the oldest
+    processed and failed events are deleted whatever their age. Waiting events are never deleted.
     """
     with inbox.Transaction() as connection:
         limits = _limits(connection, before, keep, most_bytes)
@@ -44,7 +44,7 @@ def prune(*, before: str, keep: int = 0, most_bytes: int = 0) -> int:
 
 
 def _limits(connection: sqlite3.Connection, before: str, keep: int, most_bytes: int) -> tuple[str, int, int]:
-    """Return the parameters of _PRUNABLE: the time, up to which row there is no room, the first kept row."""
+    """Return the parameters of _PRUNABLE: the time, the last `seq` over the size limit, the first kept."""
     kept_from = 1 << 62
     if keep:
         newest = f"SELECT seq FROM pending_queue WHERE {_FINISHED} ORDER BY seq DESC LIMIT 1 OFFSET ?"  # noqa: S608

@@ -1,7 +1,6 @@
 """Query and change sessions, observations and the log in claude-mem.db, and read queue.db.
 
-Functions return model rows; times are UTC texts as `inbox.utc_now` writes them, so that text order is
-time order.
+Functions return model rows. Times are UTC text as written by `inbox.utc_now`, so they sort as text.
 """
 
 import json
@@ -29,10 +28,10 @@ from claude_mem_lite.storage.models import (
 
 log = logging.getLogger(__name__)
 
-# A fold holds at most this many captures, so that a long read-only stretch becomes several observations.
+# Most captures in a fold, so that a long read-only stretch becomes several observations.
 FOLD_SIZE = 12
 MIN_ID_PREFIX = 6
-# What an event changes of a session that is known: events may be worked on in any order.
+# How an event updates the row of its session; events may be processed in any order.
 _SESSION_UPDATE = (
     "ON CONFLICT (id) DO UPDATE SET"
     " branch = CASE WHEN last_event_at <= excluded.last_event_at AND excluded.branch != ''"
@@ -40,11 +39,11 @@ _SESSION_UPDATE = (
     " started_at = min(started_at, excluded.started_at),"
     " last_event_at = max(last_event_at, excluded.last_event_at)"
 )
-BY_THE_CLIENT = "<task-notification>"  # a prompt that begins so is not the user's
+BY_THE_CLIENT = "<task-notification>"  # prefix of a prompt that the client wrote, not the user
 
 
 class UnknownIdError(ClaudeMemError):
-    """No row, or more than one, answers to an id."""
+    """No row, or more than one, matches an id."""
 
 
 def pending_event(event_id: str) -> PendingEvent | None:
@@ -53,22 +52,22 @@ def pending_event(event_id: str) -> PendingEvent | None:
 
 
 def waiting_event(event_id: str) -> PendingEvent | None:
-    """Return the row of an event that is to be worked on, or None."""
+    """Return the row of an event if it waits to be processed, or None."""
     query = f"SELECT * FROM pending_queue WHERE id = ? AND status IN {inbox.WAITING}"  # noqa: S608  (ours)
     return next(iter(PendingEvent.raw(query, event_id)), None)
 
 
 def payloads_of(session_id: str) -> Iterator[dict[str, Any]]:
-    """Yield the events of a session as the client sent them, in order, as far as they are kept."""
+    """Yield the payloads of a session's stored events as the client sent them, in order."""
     rows = PendingEvent.select(PendingEvent.raw_output).where(PendingEvent.session_id == session_id)
     for row in rows.order_by(PendingEvent.seq):
         yield json.loads(row.raw_output.encode("utf-8", "replace"))
 
 
 def answers_before(event: PendingEvent, *, chars: int) -> Iterator[dict[str, Any]]:
-    """Yield the events with what tools and sub-agents answered in a session before an event, newest first.
+    """Yield the payloads of tool and sub-agent results before an event in its session, newest first.
 
-    About so many characters of them; what an editor answers is what the assistant has written.
+    They stop after about `chars` characters. Editors are left out: their results repeat the assistant's text.
     """
     rows = PendingEvent.select(PendingEvent.raw_output).where(
         (PendingEvent.session_id == event.session_id)
@@ -84,7 +83,7 @@ def answers_before(event: PendingEvent, *, chars: int) -> Iterator[dict[str, Any
 
 
 def unfinished_events(session_id: str | None = None) -> list[str]:
-    """Return the ids of a session's events (None: of all) that have not been worked on, in order."""
+    """Return the ids of a session's unprocessed events (None: of all sessions), in order."""
     rows = PendingEvent.select(PendingEvent.id).where(PendingEvent.status.in_(inbox.WAITING))
     if session_id is not None:
         rows = rows.where(PendingEvent.session_id == session_id)
@@ -92,7 +91,7 @@ def unfinished_events(session_id: str | None = None) -> list[str]:
 
 
 def is_message_left(number: int) -> bool:
-    """Tell whether a task's message has not been worked on yet."""
+    """Tell whether a task's message is still in the queue."""
     query = "SELECT 1 FROM task WHERE id = ? AND queue = ?"
     return queue_database.execute_sql(query, (number, inbox.QUEUE_NAME)).fetchone() is not None
 
@@ -100,8 +99,8 @@ def is_message_left(number: int) -> bool:
 def fold_of(event: PendingEvent) -> list[PendingEvent]:
     """Return the captures that are folded with this one, in order.
 
-    They are the session's looks (low priority) between two events of another kind, in groups of
-    FOLD_SIZE; which events are in a group does not depend on the order in which they are worked on.
+    They are the session's read-only calls (low priority) between two events of another kind, in groups of
+    FOLD_SIZE. The groups do not depend on the order in which events are processed.
     """
     looks = (PendingEvent.priority == "low") & (PendingEvent.event_name == "PostToolUse")
     others = PendingEvent.select(PendingEvent.seq).where(
@@ -121,7 +120,7 @@ def fold_of(event: PendingEvent) -> list[PendingEvent]:
 
 
 def latest_prompt(event: PendingEvent) -> str | None:
-    """Return the user's words that an event answers to: the session's last prompt before it."""
+    """Return the user's last prompt before an event in its session, or None."""
     query = (
         "SELECT raw_output FROM pending_queue"
         " WHERE session_id = ? AND event_name = 'UserPromptSubmit' AND seq < ?"
@@ -134,7 +133,7 @@ def latest_prompt(event: PendingEvent) -> str | None:
 
 
 def prompts_of(session_id: str) -> set[str]:
-    """Return what was typed in a session, as its events have it, without blanks around it."""
+    """Return the prompts in a session's stored events, without surrounding whitespace."""
     rows = PendingEvent.select(PendingEvent.raw_output).where(
         (PendingEvent.session_id == session_id) & (PendingEvent.event_name == "UserPromptSubmit")
     )
@@ -142,7 +141,7 @@ def prompts_of(session_id: str) -> set[str]:
 
 
 def prompt_of(event: PendingEvent) -> str | None:
-    """Return the user's words if an event is a prompt, not one that the client wrote."""
+    """Return the prompt of an event if the user wrote it; None for other events and the client's prompts."""
     prompt = _prompt_in(event.raw_output) if event.event_name == "UserPromptSubmit" else None
     return None if prompt is None or prompt.lstrip().startswith(BY_THE_CLIENT) else prompt
 
@@ -155,8 +154,8 @@ def _prompt_in(raw_output: str) -> str | None:
 def queue_stats() -> dict[str, Any]:
     """Return how many events are raw, done, in error and lost, the oldest raw one, and the waiting messages.
 
-    A lost one, for want of disk space say, is a row in error without an event. Vectors and Claude's words,
-    which come later, are no messages that anybody waits for.
+    A lost event (on a full disk, say) is a row in error without an event name. Messages for vectors and for
+    Claude's rewrites are not counted, because nobody waits for them.
     """
     status, count = PendingEvent.status, fn.COUNT(PendingEvent.seq)
     found: Any = PendingEvent.select(status, count).group_by(status).tuples()
@@ -179,12 +178,12 @@ def queue_stats() -> dict[str, Any]:
 
 
 def last_event_at() -> str:
-    """Return when the last event came, "" for never."""
+    """Return when the last event arrived, "" if none did."""
     return str(PendingEvent.select(fn.MAX(PendingEvent.created_at)).scalar() or "")
 
 
 def has_work(*, now: float) -> bool:
-    """Tell whether an event is unfinished, or a message is due that nobody has taken in hand."""
+    """Tell whether an event is unprocessed, or a message is due and not claimed."""
     query = "SELECT 1 FROM task WHERE queue = ? AND claimed = 0 AND due <= ? LIMIT 1"
     is_waiting = PendingEvent.select().where(PendingEvent.status.in_(inbox.WAITING))
     due = queue_database.execute_sql(query, (inbox.QUEUE_NAME, now)).fetchone()
@@ -192,20 +191,20 @@ def has_work(*, now: float) -> bool:
 
 
 def redactions() -> int:
-    """Return how many passages were taken out of the events that are still in the queue."""
+    """Return how many passages were redacted in the events that are still in the queue."""
     mark = "[redacted: "
     text, gone = fn.LENGTH(PendingEvent.raw_output), fn.LENGTH(fn.REPLACE(PendingEvent.raw_output, mark, ""))
     return int(PendingEvent.select(fn.SUM(text - gone)).scalar() or 0) // len(mark)
 
 
 def last_errors() -> list[PendingEvent]:
-    """Return the newest events in error, but for lost ones."""
+    """Return the five newest events in error, without lost ones."""
     is_it = (PendingEvent.status == "error") & (PendingEvent.event_name != "")
     return PendingEvent.rows(is_it, by=(PendingEvent.seq.desc(),), limit=5)
 
 
 def touch_session(event: PendingEvent) -> None:
-    """Create the session of an event, or note that it went on."""
+    """Create the session of an event, or update its times, branch and status."""
     row = {
         "id": event.session_id,
         "project_dir": event.project_dir,
@@ -224,7 +223,7 @@ def touch_session(event: PendingEvent) -> None:
 
 
 def _is_followed_by(event_name: str, event: PendingEvent) -> bool:
-    """Tell whether a later event of the session has this name: by their order, for clocks may step back."""
+    """Tell whether a later event of the session has this name; order is by `seq`, as clocks may step back."""
     later = (PendingEvent.session_id == event.session_id) & (PendingEvent.seq > event.seq)
     return bool(PendingEvent.select().where(later & (PendingEvent.event_name == event_name)).exists())
 
@@ -247,7 +246,7 @@ def known_session(session_id: str) -> Session:
 
 
 def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
-    """Return the session of a project (None: of any) with this id, or this beginning of 6 characters or more.
+    """Return the session of a project (None: of any) by its id, or by the first 6 or more characters of it.
 
     Raises:
         UnknownIdError: there is none, or more than one.
@@ -267,14 +266,14 @@ def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
 
 
 def save_summary(session_id: str, summary: str, **told: Any) -> None:
-    """Store a session's summary, and what else is told of it (`key_files`, `state`, `summarized_pk`, …)."""
+    """Store a session's summary and further columns (`key_files`, `state`, `summarized_pk`, …)."""
     Session.update(summary=summary, **told).where(Session.id == session_id).execute()
 
 
 def sessions_to_summarize(*, idle_since: str) -> list[str]:
     """Return the sessions without an event since `idle_since` whose newest observations are in no summary.
 
-    Not those with events that wait: to summarize one is to work them off, however much is more urgent.
+    Sessions with waiting events are left out: summarizing would process these before more urgent work.
     """
     waiting = PendingEvent.select(PendingEvent.session_id).where(PendingEvent.status.in_(inbox.WAITING))
     busy = set(waiting.distinct().scalars())
@@ -290,7 +289,7 @@ def sessions_to_summarize(*, idle_since: str) -> list[str]:
 
 
 def save_observation(row: dict[str, Any]) -> None:
-    """Insert an observation, or replace what stood under its id."""
+    """Insert an observation, or update the one with its id."""
     Observation.upsert(row, place=("id",), kept=("session_id",))
 
 
@@ -346,7 +345,7 @@ def log_event(
     session_id: str | None = None,
     duration_ms: int | None = None,
 ) -> None:
-    """Note one finished job in the JSONL log, which must succeed, and in `event_log`, which need not."""
+    """Record one finished job in the JSONL log and in `event_log`; an error of the latter is only logged."""
     line = {"event": event_type, "session_id": session_id, "duration_ms": duration_ms, **data}
     log.info(event_type, extra={"event": line})
     try:
@@ -363,7 +362,7 @@ def log_event(
 
 
 def prune_log(*, before: str) -> int:
-    """Delete the log entries older than `before`, but for what was paid and learned; return how many."""
+    """Delete log entries older than `before`, except API costs and learning events; return how many."""
     return int(LogEntry.delete().where(_is_old(before)).execute())
 
 
@@ -378,5 +377,5 @@ def _is_old(before: str) -> Any:
 
 
 def checkpoint() -> None:
-    """Move what it can of the memory's WAL into the file without waiting for readers."""
+    """Move as much of the memory's WAL into the file as is possible without waiting for readers."""
     memory_database.execute_sql("PRAGMA wal_checkpoint(PASSIVE)")

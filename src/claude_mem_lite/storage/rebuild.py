@@ -18,9 +18,9 @@ _BEGUN = "memory.rebuild"
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """What is made anew: so many sessions from so many events, the first of them of `since`.
+    """A rebuild of so many `sessions` from so many `events`, the first of which arrived at `since`.
 
-    `at` is when that has begun, "" before; `left` events are still to be worked on.
+    `at` is when the rebuild began, "" if it has not; `left` is the number of unprocessed events.
     """
 
     sessions: int
@@ -31,7 +31,7 @@ class Rebuild:
 
     @property
     def told(self) -> str:
-        """What has happened, and how far it is mended."""
+        """One sentence on the loss and the progress of the rebuild."""
         how_far = f"{self.left} to go" if self.left else "done"
         return (
             f"{config.memory_path()} was gone, empty or older than queue.db: {self.sessions} sessions are"
@@ -40,10 +40,10 @@ class Rebuild:
 
 
 def begin() -> None:
-    """Have all events worked on once more whose session the memory does not know, though it did once.
+    """Queue the finished events of all sessions that the memory has lost for processing again.
 
-    Only the consumer that starts may call this: one that still had the lost file open would note them as
-    worked off in vain. Cut short it begins again.
+    Only a starting consumer may call this: one that still had the lost file open would store the results
+    there. An interrupted rebuild begins again.
     """
     lost, since = _lost(), _first()
     if not lost:
@@ -56,7 +56,7 @@ def begin() -> None:
 
 
 def state() -> Rebuild | None:
-    """Return what is to be made anew, is on its way, or has been not long ago; None for nothing."""
+    """Return the rebuild that is needed, under way, or last recorded in the log; None for none."""
     if lost := _lost():
         return Rebuild(len(lost), sum(lost.values()), sum(lost.values()), _first())
     entry = (
@@ -71,12 +71,12 @@ def state() -> Rebuild | None:
 
 
 def _lost() -> dict[str, int]:
-    """Return the sessions that the memory does not know, with how many finished events queue.db has of each.
+    """Return the sessions missing from the memory, with the number of finished events of each in queue.db.
 
-    Who finishes an event has noted its session before, and forgetting takes both: so the memory was lost.
+    An event is finished after its session is stored, and forgetting deletes both; so such a session was lost.
     """
     known = {row.id for row in Session.select(Session.id)}
-    # Two counts, because no index has the finished events of a session.
+    # All events minus unfinished ones, because no index covers the finished events of a session.
     unfinished = _by_session(PendingEvent.status.in_([*inbox.WAITING, inbox.IMPORT, "error"]))
     counts = {each: number - unfinished.get(each, 0) for each, number in _by_session(SQL("1")).items()}
     return {each: number for each, number in counts.items() if number and each not in known}
@@ -88,6 +88,6 @@ def _by_session(condition: Any) -> dict[str, int]:
 
 
 def _first() -> str:
-    """Return when the oldest finished event came, "" for none."""
+    """Return when the oldest finished event arrived, "" for none."""
     finished = PendingEvent.status.in_(["done", inbox.IMPORTED])
     return str(PendingEvent.select(fn.MIN(PendingEvent.created_at)).where(finished).scalar() or "")

@@ -1,4 +1,4 @@
-"""Keep the names that are gone from a project's code, what replaced them, those that may go, and edits."""
+"""Store the names gone from a project's code, their replacements and names that may go; read its edits."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -9,20 +9,20 @@ from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage.models import Observation, PendingEvent, RetiredName, Session
 
-# The newest: of all that are asked for, and of those that are gone.
+# Most candidates, and most gone names, that are returned; the newest are kept.
 _CANDIDATES, _GONE = 5_000, 1_000
-_AT_ONCE = 500  # of SQLite's variables
-_OF_AN_EDIT = 600  # characters that are read
-# What is no name: a path, a host with its port.
+_AT_ONCE = 500  # SQLite variables in one statement
+_OF_AN_EDIT = 600  # characters that are read of an edit's text
+# Matches values that are not names: a path, a host with its port.
 _IS_TEXT = RetiredName.name % "*[:/@]*"
 
 
 def note(
     event: PendingEvent, retired: Iterable[Mapping[str, Any]], brought: Collection[tuple[str, str]]
 ) -> None:
-    """Note what an edit took out of a project's code, and that what it put in is there (again).
+    """Store the names that an edit removed from a project's code, and delete those that it brought back.
 
-    `retired` are columns of the rows; `brought` are names, each with the setting that has it, "" for none.
+    `retired` are columns of the rows; `brought` are pairs of a name and the setting that has it, "" for none.
     """
     names = sorted({name for name, _ in brought})[:_AT_ONCE]
     rows = RetiredName.select().where(
@@ -39,7 +39,7 @@ def note(
 
 
 def candidates(project_dir: str) -> list[str]:
-    """Return the names that were seen in a project, or taken out somewhere in it, and may be gone."""
+    """Return the names that were seen in a project or removed somewhere in it, and may be gone from it."""
     rows = RetiredName.select(RetiredName.name).where(
         (RetiredName.project_dir == project_dir) & (RetiredName.beside == "")
     )
@@ -47,7 +47,7 @@ def candidates(project_dir: str) -> list[str]:
 
 
 def remember(project_dir: str, seen: Iterable[Mapping[str, str]]) -> None:
-    """Note names that the work tree has now (columns of their rows); of too many the oldest are dropped."""
+    """Store names that the work tree has (columns of their rows); beyond 5,000 the oldest are dropped."""
     rows = ({"project_dir": project_dir, **each} for each in seen)
     for some in chunked(rows, _AT_ONCE):
         RetiredName.insert_many(some).on_conflict_ignore().execute()
@@ -58,7 +58,7 @@ def remember(project_dir: str, seen: Iterable[Mapping[str, str]]) -> None:
 
 
 def set_gone(project_dir: str, gone: Mapping[str, str], *, of: Collection[str]) -> None:
-    """Note which names `of` some are gone from the work tree, with what came for them; the others are not."""
+    """Mark the names in `of` as gone if they are in `gone`, else as present; store their replacements."""
     mine = (RetiredName.project_dir == project_dir) & (RetiredName.beside == "")
     for some in chunked(of, _AT_ONCE):
         here = mine & RetiredName.name.in_(some)
@@ -70,7 +70,7 @@ def set_gone(project_dir: str, gone: Mapping[str, str], *, of: Collection[str]) 
 
 
 class Gone(NamedTuple):
-    """A name that is gone, as `RetiredName` has it: only on `branch`, if that is not ""."""
+    """A name that is gone, with columns of `RetiredName`; if `branch` is set, gone on that branch only."""
 
     name: str
     beside: str
@@ -80,11 +80,11 @@ class Gone(NamedTuple):
 
 
 def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch: str = "") -> list[Gone]:
-    """Return the names, among some if they are given, that are gone from a project's code, and old values.
+    """Return the names and old values that are gone from a project's code; `names` limits the plain names.
 
-    Those that were renamed on a branch that has not come in are among them, but for what is on that `branch`:
-    of its own work tree it is known what it has. What the last session of such a branch reported is there,
-    not gone.
+    Names that another branch has renamed are included with that branch, unless it is the current `branch`,
+    whose work tree is checked directly. Names that only the final message of the last session on an unmerged
+    branch reports as gone are left out: the code still has them.
     """
     columns = (RetiredName.name, RetiredName.beside, RetiredName.replacement, RetiredName.retired_at)
     elsewhere = Case(None, [(RetiredName.is_gone, "")], Session.branch)
@@ -111,14 +111,14 @@ def gone_from(project_dir: str, names: Collection[str] | None = None, *, branch:
     if names is not None:
         some = sorted(names)[:_AT_ONCE]
         rows = rows.where(RetiredName.name.in_(some) | (RetiredName.beside != "") | _IS_TEXT)
-    # Of too many those that were asked for by name go first.
+    # If there are too many, the requested names come first.
     order = (*([RetiredName.beside != ""] if names is not None else []), RetiredName.retired_at.desc())
     newest: Any = rows.order_by(*order).limit(_GONE).tuples()
     return [Gone._make(row) for row in newest]
 
 
 def edits(project_dir: str, sessions: Collection[str], *, limit: int) -> list[tuple[str, str]]:
-    """Return when files of a project were edited in some sessions, newest first, and what was told of it."""
+    """Return (time, text) of some sessions' edits in a project, newest first; texts are cut to 600 chars."""
     told = fn.substr(
         Observation.title + "\n" + Observation.summary + "\n" + fn.coalesce(Observation.detail, ""),
         1,

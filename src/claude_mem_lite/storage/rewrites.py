@@ -1,9 +1,8 @@
-"""Keep the queue of observations that Claude is to rewrite, and the outcome of each.
+"""Keep the queue of observations and session summaries that Claude rewrites, and the outcome of each.
 
-An observation or a session *waits* while its `upgrade` is "waiting"; the local words stand meanwhile. It is
-in "error" when the API will not take it, "gone" when its raw event is no longer kept; of a session that is
-"left" nobody asks Claude unless the user does.
-Times are Unix seconds here and UTC text in the tables.
+A row keeps the text written by rules ("local") while its `upgrade` is "waiting". It is "error" if the API
+rejected the row and "gone" if its raw event is no longer stored. A session with "left" is only rewritten when
+the user asks for it. Times are Unix seconds here and UTC text in the tables.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -18,12 +17,12 @@ MAX_ROWS = 500
 
 
 def put_off(rows: Sequence[Observation | Session], *, due: float, note: str) -> None:
-    """Have rows of one table tried again at `due`; one more attempt has failed."""
+    """Schedule rows of one table for a retry at `due`, counting one more failed attempt."""
     _fail(rows, upgrade_due=inbox.utc_text(due), upgrade_note=note)
 
 
 def reject(row: Observation | Session, *, note: str) -> None:
-    """Mark a row as one that Claude will not write about; the local words stand."""
+    """Mark a row as rejected by Claude; the rule-written text stays."""
     _fail([row], upgrade=ERROR, upgrade_note=note)
 
 
@@ -34,9 +33,10 @@ def _fail(rows: Sequence[Observation | Session], **fields: str) -> None:
 
 
 def waiting_observations(tiers: Collection[str], *, ids: Sequence[str] | None = None) -> list[Observation]:
-    """Return what waits and is in no Message Batch, oldest first, whether it is due yet or not.
+    """Return the waiting observations outside Message Batches, due or not, at most MAX_ROWS.
 
-    With `ids`, at most MAX_ROWS, those of them that are still local, whether they wait or not.
+    With `ids`, return those of them that are still rule-written, waiting or not. The fewest failed attempts
+    come first, then the oldest.
     """
     if ids is None:
         wanted = (Observation.upgrade == WAITING) & Observation.tier.in_(sorted(tiers))
@@ -49,7 +49,7 @@ def waiting_observations(tiers: Collection[str], *, ids: Sequence[str] | None = 
 def local_observations(
     tiers: Collection[str], *, errors: bool = False, sessions: Collection[str] | None = None
 ) -> list[str]:
-    """Return the ids of the captures that Claude could still write about, of some sessions, oldest first."""
+    """Return the ids of the captures (of some sessions) that Claude could still rewrite, oldest first."""
     rows = Observation.select(Observation.id).where(
         Observation.tier.in_(sorted(tiers))
         & (Observation.written_by == "local")
@@ -61,10 +61,10 @@ def local_observations(
 
 
 def write_observation(observation_id: str, **words: Any) -> None:
-    """Replace the local words; the facts that the parsers read out (files, functions) stay.
+    """Replace the rule-written text; the facts extracted by the parsers (files, functions) stay.
 
-    `words`: title, summary, tokens_compressed, written_by, prompt_version, and detail where there is a better
-    one than the local evidence.
+    `words`: title, summary, tokens_compressed, written_by, prompt_version, and detail if it is better than
+    the rule-written one.
     """
     Observation.update(upgrade="", upgrade_note=None, batch=None, **words).where(
         Observation.id == observation_id
@@ -72,12 +72,12 @@ def write_observation(observation_id: str, **words: Any) -> None:
 
 
 def leave_local(observation_ids: Iterable[str]) -> None:
-    """Note that the raw events of some observations are no longer kept, so that nobody can write better."""
+    """Mark observations whose raw events are no longer stored, so that they cannot be rewritten."""
     Observation.update(upgrade=GONE).where(Observation.id.in_(list(observation_ids))).execute()
 
 
 def reconsider(observation_ids: Iterable[str]) -> list[str]:
-    """Have those of some observations wait again that were turned down, each alone; return their ids."""
+    """Set the rejected ones of some observations back to waiting, outside batches; return their ids."""
     mine = Observation.id.in_(list(observation_ids)) & (Observation.upgrade == ERROR)
     ids = [row.id for row in Observation.select(Observation.id).where(mine)]
     Observation.update(upgrade=WAITING, batch=None).where(Observation.id.in_(ids)).execute()
@@ -85,12 +85,12 @@ def reconsider(observation_ids: Iterable[str]) -> list[str]:
 
 
 def send_in_batch(observation_ids: Iterable[str], *, batch: str) -> None:
-    """Note which request of which Message Batch has some observations: "BATCH_ID/CUSTOM_ID"."""
+    """Record which Message Batch request contains some observations, as "BATCH_ID/CUSTOM_ID"."""
     Observation.update(batch=batch).where(Observation.id.in_(list(observation_ids))).execute()
 
 
 def leave_request(batch: str) -> None:
-    """Have what one request of a Message Batch has not brought wait again."""
+    """Release the observations that one Message Batch request did not answer, so that they wait again."""
     Observation.update(batch=None).where(Observation.batch == batch).execute()
 
 
@@ -100,14 +100,14 @@ def observations_in_batch(batch: str) -> list[Observation]:
 
 
 def leave_batch(batch_id: str) -> None:
-    """Have what a Message Batch has not brought wait again."""
+    """Release the observations that a Message Batch did not answer, so that they wait again."""
     # "0" comes after "/": a range, because LIKE would read every row.
     mine = (Observation.batch > f"{batch_id}/") & (Observation.batch < f"{batch_id}0")
     Observation.update(batch=None).where(mine).execute()
 
 
 def counts(tiers: Collection[str]) -> dict[str, int]:
-    """Return how many captures Claude has written about, wait, are in a batch, in error, or stay local."""
+    """Return how many captures are rewritten, waiting, in a batch, in error, or remain rule-written."""
     mine = Observation.tier.in_(sorted(tiers))
     in_batch = Observation.batch.is_null(False)
     local = (Observation.written_by == "local") & mine
@@ -121,26 +121,26 @@ def counts(tiers: Collection[str]) -> dict[str, int]:
 
 
 def want_retelling(session_id: str) -> None:
-    """Have Claude write a session's summary, unless it has told all that is known."""
+    """Queue a session's summary for Claude, unless Claude's summary covers its newest observations."""
     Session.update(upgrade=WAITING, upgrade_attempts=0, upgrade_due="").where(
         (Session.id == session_id) & (Session.summarized_pk > Session.retold_pk)
     ).execute()
 
 
 def reconsider_session(session_id: str) -> None:
-    """Have the summary of a session that was turned down wait again."""
+    """Set a session whose summary was rejected back to waiting."""
     mine = (Session.id == session_id) & (Session.upgrade == ERROR)
     Session.update(upgrade=WAITING).where(mine).execute()
 
 
 def cancel_retelling(session_id: str) -> None:
-    """Have nobody wait for Claude's summary of a session: there is no key, or it is not wanted."""
+    """Stop waiting for Claude's summary of a session, because there is no API key or it is not wanted."""
     mine = (Session.id == session_id) & (Session.upgrade == WAITING)
     Session.update(upgrade="").where(mine).execute()
 
 
 def leave_to_user(session_id: str) -> None:
-    """Have nobody ask Claude for a session's summary unless the user does."""
+    """Leave a session's summary to an explicit request of the user, unless Claude has written one."""
     mine = (Session.id == session_id) & (Session.upgrade == "") & Session.retold.is_null()
     Session.update(upgrade=LEFT).where(mine).execute()
 
@@ -148,7 +148,7 @@ def leave_to_user(session_id: str) -> None:
 def outdated_sessions(
     *, after: str = "", before: str = "9", errors: bool = False, left: bool = False
 ) -> list[str]:
-    """Return the sessions, last heard of between two times, that have gone on since Claude told them."""
+    """Return the sessions, last active between two times, that have gone on since Claude's summary."""
     rows = Session.select(Session.id).where(
         (Session.last_event_at > after)
         & (Session.last_event_at < before)
@@ -159,15 +159,15 @@ def outdated_sessions(
 
 
 def waiting_sessions() -> list[Session]:
-    """Return the sessions whose summary waits for Claude, longest waiting first."""
+    """Return the sessions whose summary waits for Claude: fewest attempts first, then longest idle."""
     order = (Session.upgrade_attempts, Session.last_event_at)
     return Session.rows(Session.upgrade == WAITING, by=order, limit=MAX_ROWS)
 
 
 def write_summary(session_id: str, **words: Any) -> None:
-    """Replace a session's summary by Claude's.
+    """Replace a session's summary with Claude's.
 
-    `words`: summary, key_files, key_decisions, retold_pk (the last observation it knows of), written_by,
+    `words`: summary, key_files, key_decisions, retold_pk (the last observation it covers), written_by,
     prompt_version.
     """
     Session.update(retold=words["summary"], upgrade="", upgrade_attempts=0, upgrade_note=None, **words).where(
@@ -176,13 +176,13 @@ def write_summary(session_id: str, **words: Any) -> None:
 
 
 def finish_extraction(session_id: str, *, up_to: int) -> None:
-    """Note up to which observation Claude has learned from a session."""
+    """Record up to which observation Claude has extracted learnings from a session."""
     Session.update(extracted_pk=up_to).where(Session.id == session_id).execute()
 
 
 def start(*, credential: str, version: str) -> None:
-    """Note what the consumer that starts now has to call the API with, and allow a call at once."""
+    """Record the credential's source and the version of a starting consumer; end a pause due to the setup."""
     facts.write("consumer", {"credential": credential, "version": version, "started_at": inbox.utc_now()})
     gate = facts.read("gate")
-    if gate.get("kind") == "setup":  # a restart may be the cure; an outage has its own time
+    if gate.get("kind") == "setup":  # a restart may fix the setup; an outage keeps its pause
         facts.write("gate", gate | {"until": 0.0})

@@ -1,7 +1,7 @@
-"""Define what our models have beyond peewee's: whole rows in one go, ids of places, and columns of JSON.
+"""Extend peewee's models with fast whole-row statements, stable ids and JSON columns.
 
-The statements for whole rows are written once. peewee writes them column by column, which is four fifths of
-what such a query takes, and most of what an insert does.
+The SQL of whole-row statements is cached. peewee builds it column by column, which takes four fifths of the
+time of such a query, and most of the time of an insert.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ ROWS = 50  # of an INSERT: SQLite before 3.32 takes at most 999 values
 
 
 class Json(TextField):
-    """A list or an object as JSON text; peewee's own field refuses SQLite before 3.38 (Ubuntu 22.04)."""
+    """A list or an object as JSON text; peewee's own field rejects SQLite before 3.38 (Ubuntu 22.04)."""
 
     def db_value(self, value: Any) -> str:
-        """Return what is stored."""
+        """Return the value as JSON text."""
         return json.dumps(value, ensure_ascii=False)
 
     def python_value(self, value: str) -> Any:
-        """Return what was stored."""
+        """Return the value of a JSON text."""
         return json.loads(value)
 
 
 class Table(Model):
-    """A model of whose rows all columns are asked for at once."""
+    """A model that selects and inserts whole rows with cached SQL."""
 
     @classmethod
     def select(cls, *fields: Any) -> ModelSelect[Self]:
-        """Return a query for fields, or for whole rows."""
+        """Return a query for some fields, by default for whole rows."""
         if fields:
             return super().select(*fields)
         rows: Any = _WholeRows(cls, cls._meta.sorted_fields, is_default=True)
@@ -42,12 +42,12 @@ class Table(Model):
 
     @classmethod
     def rows(cls, *where: Any, by: Sequence[Any] = (), limit: int | None = None) -> list[Self]:
-        """Return the whole rows that meet all of some conditions, in an order."""
+        """Return the whole rows that meet all conditions `where`, ordered `by` some columns."""
         return list(cls.select().where(*where).order_by(*by).limit(limit))
 
     @classmethod
     def put(cls, *rows: Mapping[str, Any], on_conflict: str = "") -> None:
-        """Insert rows of the same columns, and the defaults of the others; `on_conflict` is SQL's clause."""
+        """Insert rows with the same columns, others by default; `on_conflict` is a clause in SQL."""
         meta = cls._meta
         whole = [meta.get_default_dict() | dict(row) for row in rows]
         values = [meta.columns[name].db_value(value) for row in whole for name, value in row.items()]
@@ -55,7 +55,7 @@ class Table(Model):
 
     @classmethod
     def upsert(cls, *rows: Mapping[str, Any], place: Sequence[str], kept: Collection[str] = ()) -> None:
-        """Insert rows, or replace all but the `kept` columns of those at their `place`, which is unique."""
+        """Insert rows; where the unique `place` exists, update the given columns except the `kept` ones."""
         for some in chunked(rows, ROWS):
             names = [name for name in some[0] if name not in {*place, *kept}]
             renewed = ", ".join(f"{name} = excluded.{name}" for name in names)
@@ -63,7 +63,7 @@ class Table(Model):
 
 
 def id_of_place(row: Mapping[str, Any], place: Sequence[str]) -> str:
-    """Return an id that stays with the place, however often the row comes and goes."""
+    """Return an id derived from a row's `place` columns, so that a row stored again keeps its id."""
     names = [str(row[name]) for name in place]
     return hashlib.sha256("\0".join(names).encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -79,12 +79,12 @@ class _WholeRows(ModelSelect):
 
 @functools.cache
 def _columns(model: type[Model], alias: str) -> str:
-    """Return the columns of a model's table under an alias, as peewee writes them."""
+    """Return the column list of a model's table under an alias, as peewee writes it."""
     return ", ".join(f'"{alias}"."{field.column_name}"' for field in model._meta.sorted_fields)  # noqa: SLF001
 
 
 @functools.cache
 def _insert(model: type[Model], columns: tuple[str, ...], count: int) -> str:
-    """Return the statement that inserts so many rows of these columns."""
+    """Return the statement that inserts `count` rows of some columns."""
     table, row = model._meta.table_name, f"({', '.join('?' * len(columns))})"  # noqa: SLF001
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([row] * count)}"  # noqa: S608  (ours)

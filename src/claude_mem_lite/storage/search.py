@@ -1,6 +1,6 @@
 """Query claude-mem.db for search: rows by full text, and rows by id, within a scope.
 
-Written in SQL: a search asks several, and building each by peewee takes longer than answering it.
+Queries are written in SQL: a search runs several, and building one with peewee takes longer than running it.
 """
 
 # ruff: noqa: S608  every statement is put together from names of ours; what users say is a parameter
@@ -14,13 +14,13 @@ from typing import Any
 from claude_mem_lite.kinds import Kind
 from claude_mem_lite.storage.models import memory_database
 
-_NEWEST = 5_000  # rows that are looked through
+_NEWEST = 5_000  # rows that a search by parts of words scans
 _CANDIDATE = " (a candidate, no rule)"
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to search; None and "" stand for everywhere. Times are UTC text, `until` excluded."""
+    """The limits of a search; None and "" mean no limit. Times are UTC text, `until` is exclusive."""
 
     project_dir: str | None = None
     since: str = ""
@@ -32,7 +32,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that can be found, whatever its kind."""
+    """One search result of any kind."""
 
     kind: Kind
     id: str
@@ -47,16 +47,16 @@ class Row:
 
     @property
     def is_candidate(self) -> bool:
-        """Whether it is a learning that is no rule yet."""
+        """Whether this is a learning with too little confidence to be a rule."""
         return self.kind == "learning" and self.summary.endswith(_CANDIDATE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A table `t` with its full text index, and its columns as a `Row` has them, in SQL.
+    """A table `t` with its full-text index, and the SQL expressions that fill a `Row`.
 
-    `weights` are those of the index's columns, `always` is the condition for a row to be found at all,
-    `opened` the one for it to be opened by its id.
+    `weights` are the bm25 weights of the index's columns, `always` is the condition for a row to be found at
+    all, `opened` the condition for it to be opened by its id.
     """
 
     table: str
@@ -83,7 +83,7 @@ class _Source:
 _SOURCES: dict[Kind, _Source] = {
     "observation": _Source(
         "observations",
-        # A hit in the title counts more than one in the evidence, a path hardly: it says where, not what.
+        # A match in the title counts more than one in the detail. A path counts little: it names a place.
         weights="3.0, 2.0, 1.0, 0.2",
         title="t.title",
         summary="t.summary",
@@ -113,7 +113,7 @@ _SOURCES: dict[Kind, _Source] = {
         session_id="json_extract(t.source_sessions, '$[#-1]')",
         at="t.updated_at",
         always="t.is_active AND t.superseded_by IS NULL",
-        opened="t.quarantine = '[]'",  # what waits for the user is nobody's to read but theirs
+        opened="t.quarantine = '[]'",  # only the user may read what waits for approval
     ),
     "function": _Source(
         "function_map",
@@ -129,7 +129,7 @@ _SOURCES: dict[Kind, _Source] = {
 
 
 def by_text(kind: Kind, match: str, scope: Scope, *, limit: int) -> list[Row]:
-    """Return the best rows of a kind for an FTS5 query, best first; none for ""."""
+    """Return the best matching rows of a kind for an FTS5 query, best first; none for ""."""
     if not match:
         return []
     source = _SOURCES[kind]
@@ -145,9 +145,9 @@ def by_text(kind: Kind, match: str, scope: Scope, *, limit: int) -> list[Row]:
 
 
 def by_parts(kind: Kind, parts: Sequence[str], scope: Scope, *, limit: int) -> list[Row]:
-    """Return the rows of a kind whose words have most of some parts, of the newest 5,000 in a scope.
+    """Return the rows of a kind that contain most of some strings, among the newest 5,000 in a scope.
 
-    For scripts that part no words: the full text index knows words by their beginnings alone.
+    This serves scripts without spaces between words: the full-text index only finds beginnings of words.
     """
     if not parts:
         return []
@@ -165,7 +165,7 @@ def by_parts(kind: Kind, parts: Sequence[str], scope: Scope, *, limit: int) -> l
 
 
 def by_id(kind: Kind, ids: Collection[str], scope: Scope) -> list[Row]:
-    """Return those of some rows that are in the scope, in no order."""
+    """Return the rows with some ids that are in the scope, unordered."""
     source = _SOURCES[kind]
     where, parameters = _within(kind, scope)
     return _rows(
@@ -183,14 +183,14 @@ def newest(kind: Kind, scope: Scope, *, limit: int) -> list[Row]:
 
 
 def by_prefix(kind: Kind, prefix: str, project_dir: str | None = None) -> list[Row]:
-    """Return the rows of a project (None: of any), at most five, whose id begins so."""
+    """Return at most five rows of a project (None: of any) whose id starts with `prefix`."""
     where, parameters = _in_project(kind, project_dir)
     where = f"{where} AND {_SOURCES[kind].opened} AND t.id >= ? AND t.id < ? LIMIT 5"
     return _select(kind, where, (*parameters, prefix, f"{prefix}~"))
 
 
 def reports_on(prompt_ids: Collection[str]) -> dict[str, Row]:
-    """Return what the assistant said at the end of the turns that some prompts began, by the prompt's id."""
+    """Return the assistant's final message of the turns that some prompts began, by the prompt's id."""
     source = _SOURCES["observation"]
     query = (
         f"SELECT p.id, {source.columns} FROM json_each(?) AS wanted CROSS JOIN observations AS p "
@@ -204,33 +204,33 @@ def reports_on(prompt_ids: Collection[str]) -> dict[str, Row]:
 
 
 def is_narrow(scope: Scope) -> bool:
-    """Tell whether a scope is more than a project, so that few of a project's rows may be in it."""
+    """Tell whether a scope limits more than the project, so that it may hold few of the project's rows."""
     return any((scope.since, scope.until, scope.file, scope.session_id, scope.tool))
 
 
 def ids_in(kind: Kind, scope: Scope, *, limit: int) -> list[str]:
-    """Return the newest ids in a scope."""
+    """Return the ids of the newest rows in a scope, newest first."""
     where, parameters = _within(kind, scope)
     query = f"SELECT t.id FROM {_SOURCES[kind].table} AS t WHERE {where} ORDER BY t.pk DESC LIMIT ?"
     return [row_id for (row_id,) in memory_database.execute_sql(query, (*parameters, limit))]
 
 
 def count(kind: Kind, project_dir: str | None = None, *, since: str = "", until: str = "") -> int:
-    """Return how many rows of a kind, and of a time, a project has (None: all projects together)."""
+    """Return how many rows of a kind a project has (None: all projects), optionally within a time range."""
     where, parameters = _within(kind, Scope(project_dir=project_dir, since=since, until=until))
     query = f"SELECT count(*) FROM {_SOURCES[kind].table} AS t WHERE {where}"
     return int(memory_database.execute_sql(query, parameters).fetchone()[0])
 
 
 def sample(kind: Kind, project_dir: str | None, *, one_in: int) -> list[Row]:
-    """Return one in so many rows of a project (None: of all), by chance but always the same, oldest first."""
+    """Return about one in `one_in` rows of a project (None: of all), always the same, oldest first."""
     where, parameters = _within(kind, Scope(project_dir=project_dir))
     by_chance = "(t.pk * 2654435761 >> 16) % ? = 0"
     return _select(kind, f"{by_chance} AND {where} ORDER BY t.pk", (one_in, *parameters))
 
 
 def _within(kind: Kind, scope: Scope) -> tuple[str, tuple[str, ...]]:
-    """Return the condition for a row to be in a scope, with its parameters."""
+    """Return the SQL condition for a row to be in a scope, with its parameters."""
     source = _SOURCES[kind]
     conditions: dict[str, tuple[str, ...]] = {source.always: ()}
     in_project, project = _in_project(kind, scope.project_dir or None)
@@ -253,7 +253,7 @@ def _within(kind: Kind, scope: Scope) -> tuple[str, tuple[str, ...]]:
 
 
 def _in_project(kind: Kind, project_dir: str | None) -> tuple[str, tuple[str, ...]]:
-    """Return the condition for a row to be of a project (None: any), or a learning that holds everywhere."""
+    """Return the SQL condition for a row to be of a project (None: any), or to be a global learning."""
     if project_dir is None:
         return "1", ()
     everywhere = " OR t.project_dir IS NULL" if kind == "learning" else ""

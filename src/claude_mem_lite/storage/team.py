@@ -1,8 +1,8 @@
-"""Keep what colleagues have shared in `team.db`, a file of its own, apart from the user's memory.
+"""Store what colleagues have shared in `team.db`, a file separate from the user's memory.
 
-Nothing of it is ever in claude-mem.db, so no rule, guard, export or sync of the user's own can take a line of
-somebody else's for theirs. A line is told only when its machine is trusted and nothing in it is suspicious.
-Everything here but the user's choices can be fetched again from the hub.
+None of it is ever in claude-mem.db, so no rule, guard, export or sync can mistake a colleague's line for the
+user's own. A line is shown only if its machine is trusted and nothing in it is suspicious. Everything here
+except the user's choices can be fetched from the hub again.
 """
 
 # ruff: noqa: S608  every statement is put together from names of ours
@@ -26,7 +26,7 @@ from claude_mem_lite.storage.models import ProjectFolder
 
 log = logging.getLogger(__name__)
 
-# Append only, as `migrations`: `PRAGMA user_version` counts the steps.
+# Append only, as in `migrations`: `PRAGMA user_version` counts the steps.
 _STEPS = (
     """
     CREATE TABLE machines (machine TEXT PRIMARY KEY, name TEXT NOT NULL, key TEXT NOT NULL) WITHOUT ROWID;
@@ -63,13 +63,13 @@ _TOLD = (
     "SELECT l.id, t.name, l.kind, l.at, l.project, l.waits, l.line FROM lines AS l"
     " JOIN trusted AS t ON t.machine = l.machine WHERE l.is_told AND l.waits = '' AND l.project = ?"
 )
-_MOST_S = 0.1  # to find what colleagues say: nobody waits longer for it
-_STEPS_BETWEEN = 1_000
+_MOST_S = 0.1  # time limit of a query for colleagues' lines, so that they delay nothing
+_STEPS_BETWEEN = 1_000  # SQLite virtual machine steps between two checks of the clock
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A line of a colleague: `author` as the user knows them, `at` UTC text, `waits` why it is not told."""
+    """A colleague's line: `author` is their trusted name, `at` UTC text, `waits` why it is not shown."""
 
     id: str
     author: str
@@ -82,7 +82,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """A colleague's machine; `known_as` is the name it was trusted under, "" while it is not."""
+    """A colleague's machine; `known_as` is the name it was trusted under, "" if it is not trusted."""
 
     machine: str
     name: str
@@ -92,18 +92,18 @@ class Author:
 
 
 def path() -> str:
-    """Return where the file is."""
+    """Return the path of team.db."""
     return os.path.join(config.home(), "team.db")
 
 
 def is_there() -> bool:
-    """Tell whether this machine is in a team."""
+    """Tell whether this machine is in a team: whether team.db exists."""
     return os.path.exists(path())
 
 
 @contextmanager
 def writing() -> Iterator[sqlite3.Connection]:
-    """Yield a connection in one transaction, in which deleted bytes are overwritten."""
+    """Yield a connection in one write transaction that overwrites deleted bytes."""
     config.ensure_home()
     os.close(os.open(path(), os.O_WRONLY | os.O_CREAT, 0o600))
     with closing(connect(path(), timeout_s=30)) as connection:
@@ -119,26 +119,26 @@ def writing() -> Iterator[sqlite3.Connection]:
 
 
 def purge() -> None:
-    """Leave no byte of deleted lines: write the full text and the file anew."""
+    """Purge the bytes of deleted lines: rebuild the full text and rewrite the file."""
     with closing(connect(path(), timeout_s=30)) as connection:
         connection.execute("INSERT INTO lines_fts (lines_fts) VALUES ('rebuild')")
         connection.execute("VACUUM")
 
 
 def delete() -> None:
-    """Delete everything that colleagues have shared, and what was chosen here."""
+    """Delete team.db: everything that colleagues have shared, and the user's choices."""
     for end in ("", "-journal"):
         if os.path.exists(path() + end):
             os.unlink(path() + end)
 
 
 def line_id(machine: str, kind: str, own_id: str) -> str:
-    """Return the id here of a line that another machine knows by its own: no author can take another's."""
+    """Return the local id of another machine's line; no machine can produce an id of another one."""
     return hashlib.sha256(json.dumps(["team", machine, kind, own_id]).encode()).hexdigest()[:32]
 
 
 def key_of(project_dir: str) -> str:
-    """Return what a project is known by on every machine, "" for one without `origin` and commit."""
+    """Return the key of a project that is the same on every machine, "" if it has no `origin` and commit."""
     row = ProjectFolder.get_or_none(ProjectFolder.folder == project_dir)
     return str(row.key) if row else ""
 
@@ -146,7 +146,7 @@ def key_of(project_dir: str) -> str:
 def told(
     project_dir: str, kinds: Collection[str], *, limit: int, signatures: Collection[str] = ()
 ) -> list[Shared]:
-    """Return the newest lines of trusted colleagues on a project, each text of an author once."""
+    """Return the newest lines of trusted colleagues about a project, without an author's duplicates."""
     key, found = key_of(project_dir) if is_there() else "", list[Shared]()
     any_of = f" AND l.signature <> '' AND l.signature IN ({', '.join('?' * len(signatures))})"
     where = " AND l.kind = ?" + any_of * bool(signatures)
@@ -157,14 +157,14 @@ def told(
 
 
 def found(project_dir: str, match: str, *, limit: int) -> list[Shared]:
-    """Return the best lines of trusted colleagues for an FTS5 query, best first."""
+    """Return lines of trusted colleagues about a project that are among the best for an FTS5 query."""
     hits = "l.pk IN (SELECT rowid FROM lines_fts WHERE lines_fts MATCH ? ORDER BY rank LIMIT 200)"
     key = key_of(project_dir) if is_there() else ""
     return _rows(f"{_TOLD} AND {hits} LIMIT ?", key, match, limit) if key else []
 
 
 def opened(prefix: str, project_dir: str | None) -> list[Shared]:
-    """Return the told lines of a project (None: of any), at most five, whose id begins so."""
+    """Return at most five shown lines of a project (None: of any) whose id starts with `prefix`."""
     if not is_there():
         return []
     where = " AND l.id >= ? AND l.id < ? LIMIT 5"
@@ -174,7 +174,7 @@ def opened(prefix: str, project_dir: str | None) -> list[Shared]:
 
 
 def lines_of(machines: Collection[str], *, limit: int) -> list[Shared]:
-    """Return what some machines have shared, trusted or not, newest first: for the user's own eyes."""
+    """Return what some machines have shared, trusted or not, newest first; for display to the user only."""
     marks = ", ".join("?" * len(machines))
     return _rows(
         "SELECT l.id, m.name, l.kind, l.at, l.project, l.waits, l.line FROM lines AS l"
@@ -185,7 +185,7 @@ def lines_of(machines: Collection[str], *, limit: int) -> list[Shared]:
 
 
 def authors() -> list[Author]:
-    """Return the machines that were met at the hub."""
+    """Return the colleagues' machines known from the hub, by name."""
     rows = _read(
         "SELECT m.machine, m.name, coalesce(t.name, ''), count(l.pk), count(nullif(l.waits, ''))"
         " FROM machines AS m LEFT JOIN trusted AS t ON t.machine = m.machine"
@@ -195,12 +195,12 @@ def authors() -> list[Author]:
 
 
 def wanted(is_wanted: Callable[[str, str, str], bool]) -> list[str]:
-    """Return the ids of the lines that `is_wanted` tells by id, project and line."""
+    """Return the ids of the lines for which `is_wanted` returns True, given id, project and line."""
     return [row[0] for row in _read("SELECT id, project, line FROM lines") if is_wanted(*row)]
 
 
 def forget(ids: Collection[str]) -> None:
-    """Delete lines for good: no byte of them stays, and they do not come back from the hub."""
+    """Delete lines for good: purge their bytes, and block them from coming back from the hub."""
     if ids:
         gone = [(each,) for each in ids]
         with writing() as connection:
@@ -210,12 +210,12 @@ def forget(ids: Collection[str]) -> None:
 
 
 def ids_from(prefix: str) -> set[str]:
-    """Return the ids of all lines that begin so, told or not."""
+    """Return the ids of all lines, shown or not, that start with `prefix`."""
     return {each for (each,) in _read("SELECT id FROM lines WHERE id >= ? AND id < ?", prefix, f"{prefix}~")}
 
 
 def trust(machine: str) -> None:
-    """Have a machine's lines be told, under the name that it has now."""
+    """Trust a machine: show its lines, under its current name."""
     with writing() as connection:
         connection.execute(
             "INSERT OR IGNORE INTO trusted (machine, key, name) SELECT machine, key, name FROM machines"
@@ -226,14 +226,14 @@ def trust(machine: str) -> None:
 
 
 def distrust(machine: str) -> None:
-    """Have nothing of a machine be told."""
+    """Stop trusting a machine: show none of its lines."""
     with writing() as connection:
         connection.execute("DELETE FROM trusted WHERE machine = ?", (machine,))
         connection.execute("UPDATE lines SET is_told = 0 WHERE machine = ?", (machine,))
 
 
 def _rows(query: str, *values: Any, most_s: float = _MOST_S) -> list[Shared]:
-    """Return what a query finds, nothing where that takes too long or the file is in use."""
+    """Return the lines that a query finds, none if it takes too long or the file is locked."""
     try:
         rows = list(_read(query, *values, most_s=most_s))
     except sqlite3.OperationalError as error:
@@ -247,7 +247,7 @@ def _rows(query: str, *values: Any, most_s: float = _MOST_S) -> list[Shared]:
 
 
 def _read(query: str, *values: Any, most_s: float = math.inf) -> Iterator[Any]:
-    """Yield the rows of a query, none where there is no file; it is cut short after some seconds."""
+    """Yield the rows of a query, none if there is no file; it is interrupted after `most_s` seconds."""
     if not is_there():
         return
     until = time.monotonic() + most_s

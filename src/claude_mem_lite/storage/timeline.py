@@ -10,18 +10,18 @@ from peewee import fn
 from claude_mem_lite.storage.models import Observation, PendingEvent, Session
 from claude_mem_lite.storage.queries import BY_THE_CLIENT
 
-_EVENTS = 1_000  # the newest, among which a project's are looked for
-_SESSIONS = 10  # before and after one that are looked at
-_DONE = 400  # of each of them
+_EVENTS = 1_000  # newest events that are searched for one of a project
+_SESSIONS = 10  # most sessions that are read before or after one
+_DONE = 400  # most observations that are read of each session
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """What led to the end of a turn.
 
-    `is_clients` says that the client's own prompt began it, the notice of a finished task; `has_worked` that
-    a tool was used since, not by a sub-agent; `reports` are what the assistant said at the ends of the turns
-    since the user's last prompt.
+    `is_clients` says that the client's own prompt, a notice of a finished task, began it. `has_worked` says
+    that a tool was used since, other than by a sub-agent. `reports` are the assistant's final messages of the
+    turns since the user's last prompt.
     """
 
     is_clients: bool
@@ -58,16 +58,16 @@ def turn_of(event: PendingEvent) -> Turn:
 
 
 def turn_began_at(event: PendingEvent) -> str:
-    """Return when the turn of an event began: as the one before it ended, or with the session (UTC text)."""
+    """Return when an event's turn began (UTC text): at the end of the previous turn, or with the session."""
     at, mine = PendingEvent.created_at, PendingEvent.session_id == event.session_id
     before = PendingEvent.select(at).where(mine & (PendingEvent.seq < event.seq)).limit(1)
-    # Neither reads more than it needs: a session's events can be hundreds of megabytes.
+    # Each query reads a single row: a session's events can be hundreds of megabytes.
     ended = before.where(PendingEvent.event_name == "Stop").order_by(PendingEvent.seq.desc())
     return ended.scalar() or before.order_by(PendingEvent.seq).scalar() or event.created_at
 
 
 def transcript_path(project_dir: str) -> str:
-    """Return the transcript that the newest of the last events of a project names, "" for none."""
+    """Return the transcript path in a project's newest event, "" if it is not among the last 1,000 events."""
     newest = PendingEvent.select(fn.MAX(PendingEvent.seq) - _EVENTS).scalar() or 0
     path = fn.json_extract(PendingEvent.raw_output, "$.transcript_path")
     rows: Any = PendingEvent.select(path).where(
@@ -78,7 +78,7 @@ def transcript_path(project_dir: str) -> str:
 
 
 def done_after(session: Session) -> list[list[Observation]]:
-    """Return what each session of its project did after a session, in the order of time."""
+    """Return the observations of up to ten later sessions of a session's project, one list per session."""
     later = (
         Session.select(Session.id)
         .where(
@@ -100,7 +100,7 @@ def done_after(session: Session) -> list[list[Observation]]:
 
 
 def open_sessions_before(session: Session) -> Sequence[Session]:
-    """Return the last sessions before one, in its project, whose summaries tell something as open."""
+    """Return the last sessions before one, in its project, whose summaries mention open or failed work."""
     return Session.rows(
         Session.project_dir == session.project_dir,
         Session.id != session.id,
@@ -112,13 +112,13 @@ def open_sessions_before(session: Session) -> Sequence[Session]:
 
 
 def last_event(session_id: str) -> PendingEvent | None:
-    """Return the last event of a session, None where the queue has none of it any more."""
+    """Return the last event of a session, None if the queue has none left of it."""
     rows = PendingEvent.select().where(PendingEvent.session_id == session_id)
     found: PendingEvent | None = rows.order_by(PendingEvent.seq.desc()).first()
     return found
 
 
 def last_events(*, since: str) -> list[PendingEvent]:
-    """Return the last event of each project that had one since a time (UTC text) and still has it."""
+    """Return the last event of each project's newest session, if it is after `since` and still stored."""
     rows = Session.select(Session.id, fn.MAX(Session.last_event_at)).where(Session.last_event_at > since)
     return [event for row in rows.group_by(Session.project_dir) if (event := last_event(row.id))]

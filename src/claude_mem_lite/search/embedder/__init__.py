@@ -1,7 +1,7 @@
-"""Turning text into vectors: which models there are (`records`), and loading one.
+"""Turn text into vectors: list the models (`records`) and load one.
 
-The only place that knows onnxruntime, tokenizers, torch and sentence-transformers; each is imported when a
-model that needs it is loaded. A process that serves others keeps its model in a `holder`.
+Only this package uses onnxruntime, tokenizers, torch and sentence-transformers; each is imported when a model
+that needs it is loaded. A server process keeps its model in a `holder`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from claude_mem_lite.search.embedder.records import ModelRecord, download, find,
 if TYPE_CHECKING:
     from claude_mem_lite.search.embedder.interface import Embedder
 
-# The libraries report their use, unless they are told not to before they are imported: onnxruntime since 1.29
-# on Linux and macOS, with an identifier of the machine in ~/.cache. Source: its docs/Privacy.md.
+# The libraries' telemetry must be disabled before their import. onnxruntime sends it since 1.29 on Linux and
+# macOS, with an identifier of the machine in ~/.cache. Source: its docs/Privacy.md.
 os.environ |= {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
 
 __all__ = ["ModelRecord", "download", "find", "load", "resolve"]
 
 
 def load(record: ModelRecord) -> Embedder:
-    """Return the embedder of a model that is on this machine, warm, with its weight if one was fitted.
+    """Load and warm up the embedder of a model on this machine, with its fitted weight if there is one.
 
     Raises: ClaudeMemError.
     """
@@ -43,7 +43,7 @@ def load(record: ModelRecord) -> Embedder:
         if record.needs_torch and error.name in {"torch", "transformers", "sentence_transformers"}:
             raise records.not_installed(record) from error
         raise _unloadable(path, record, error) from error
-    except Exception as error:  # what the libraries make of a broken folder is anything
+    except Exception as error:  # the libraries raise anything for a broken folder
         raise _unloadable(path, record, error) from error
     return embedder
 

@@ -1,4 +1,4 @@
-"""Measures what a model costs on this machine: seconds to load, milliseconds a text, memory."""
+"""Measure the cost of a model on this machine: seconds to load, milliseconds per text, memory."""
 
 import resource
 import statistics
@@ -25,7 +25,7 @@ _MOST_RUNS, _ENOUGH_S = 20, 3.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Medians; `memory_bytes` is by how much the peak of the process has grown."""
+    """Medians of the durations; `memory_bytes` is the growth of the process's peak memory."""
 
     model: str
     dimension: int
@@ -37,7 +37,7 @@ class Measured:
 
 
 def measure(record: ModelRecord) -> Measured:
-    """Load a model and use it; several seconds. Raises: ClaudeMemError."""
+    """Load a model and measure it, which takes several seconds. Raises: ClaudeMemError."""
     before = _peak_bytes()
     started = time.perf_counter()
     model = embedder.load(record)
@@ -54,7 +54,7 @@ def measure(record: ModelRecord) -> Measured:
 
 
 def _median_ms(embed: Callable[[], object]) -> float:
-    """Return the median of up to 20 runs; fewer, but at least one, where they take longer than 3 s."""
+    """Return the median of up to 20 runs; fewer, but at least one, if they take longer than 3 s."""
     times: list[float] = []
     while not times or (len(times) < _MOST_RUNS and sum(times) < _ENOUGH_S):
         started = time.perf_counter()
@@ -64,7 +64,7 @@ def _median_ms(embed: Callable[[], object]) -> float:
 
 
 def _peak_bytes() -> int:
-    """Return the most memory this process has had; on Linux without that of the one that started it."""
+    """Return the peak memory of this process; on Linux without the peak of the process that started it."""
     try:
         with open("/proc/self/status", encoding="ascii") as file:
             return next(int(line.split()[1]) * 1_024 for line in file if line.startswith("VmHWM"))

@@ -1,4 +1,4 @@
-"""Fetches one file of known SHA-256 and size: resumed after a cut, in place only once it is right."""
+"""Fetch a file of known SHA-256 and size: resume after a break, move into place only once verified."""
 
 import contextlib
 import fcntl
@@ -15,19 +15,19 @@ from claude_mem_lite.errors import ClaudeMemError
 
 Progress = Callable[[int, int], object]
 
-TIMEOUT_S = 60.0  # without a byte
+TIMEOUT_S = 60.0  # without receiving a byte
 CHUNK_BYTES = 1 << 20
 PART = ".part"
-_KEEP_FREE_BYTES = 200 << 20  # the databases must grow meanwhile
+_KEEP_FREE_BYTES = 200 << 20  # room for the databases to grow meanwhile
 _HTTP_PARTIAL = 206
 
 
 class FetchError(ClaudeMemError):
-    """A file could not be fetched; the message says why, and says nothing of what to do."""
+    """A file could not be fetched; the message says why, the caller adds what to do."""
 
 
 def fetch(url: str, path: str, *, sha256: str, size_bytes: int, progress: Progress) -> None:
-    """Fetch a file to `path`; what arrives lies in `path`.part meanwhile. Raises: FetchError."""
+    """Fetch a file to `path`, by way of `path`.part. Raises: FetchError."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with _part(f"{path}{PART}") as part:
@@ -36,7 +36,7 @@ def fetch(url: str, path: str, *, sha256: str, size_bytes: int, progress: Progre
                 _require_room(path, size_bytes - part.tell())
                 digest = _receive(url, part, digest, size_bytes, progress)
             if digest.hexdigest() != sha256:
-                part.truncate(0)  # another try would go on with it
+                part.truncate(0)  # another try would resume from it
                 raise FetchError(f"{url} is another file: its sha256 is {digest.hexdigest()}, not {sha256}")
             part.flush()
             os.fsync(part.fileno())
@@ -56,7 +56,7 @@ def fetch(url: str, path: str, *, sha256: str, size_bytes: int, progress: Progre
 
 @contextlib.contextmanager
 def _part(name: str) -> Iterator[IO[bytes]]:
-    """Open the file for what arrives, at its end, for this process alone."""
+    """Open the partial file for appending, locked for this process."""
     with open(name, "a+b") as part:
         try:
             fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,7 +66,7 @@ def _part(name: str) -> Iterator[IO[bytes]]:
 
 
 def _kept(part: IO[bytes], size_bytes: int) -> Any:
-    """Return the running hash of what an earlier try has fetched; too much is nothing."""
+    """Return the running hash of what an earlier try fetched; a file that is too large is emptied."""
     digest = hashlib.sha256()
     part.seek(0, os.SEEK_END)
     if part.tell() > size_bytes:
@@ -78,11 +78,11 @@ def _kept(part: IO[bytes], size_bytes: int) -> Any:
 
 
 def _receive(url: str, part: IO[bytes], digest: Any, size_bytes: int, progress: Progress) -> Any:
-    """Append what is missing and return the hash of the whole."""
+    """Append the missing bytes and return the hash of the whole file."""
     have = part.tell()
     response = _open(url, have)
     with response:
-        if have and response.status != _HTTP_PARTIAL:  # a server that sends all of it again
+        if have and response.status != _HTTP_PARTIAL:  # the server sends the whole file again
             part.truncate(0)
             have, digest = 0, hashlib.sha256()
         progress(have, size_bytes)
@@ -105,7 +105,7 @@ def _open(url: str, have: int) -> Any:
     headers = {"User-Agent": "claude-mem-lite", "Accept-Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310  (looked at above)
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310  (checked above)
     return urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310
 
 

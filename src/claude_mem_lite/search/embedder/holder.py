@@ -1,4 +1,4 @@
-"""Hold a process's one embedder: load it in a thread on first need, drop it after long disuse."""
+"""Hold a process's one embedder: load it in a thread on first use, drop it after five idle minutes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ IDLE_S = 5 * 60.0
 class Holder:
     """Holds at most one loaded embedder; every method may be called from any thread.
 
-    `choose` names the model each time one is to be loaded. What went wrong is in `problem`, is logged
-    once, and stands until `drop`.
+    `choose` names the model whenever one is to be loaded. A failure to load is logged once and stays in
+    `problem` until `drop`.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Holder:
         self._lock = threading.Lock()
 
     def ready(self, now: float) -> Embedder | None:
-        """Return the embedder, or None at once and have it loaded, unless that has failed before."""
+        """Return the embedder, or None at once; then start loading it, unless that has failed before."""
         with self._lock:
             self._used_at = now
             if self._embedder is None and self._loader is None and not self.problem:
@@ -54,7 +54,7 @@ class Holder:
 
     @property
     def loaded(self) -> Embedder | None:
-        """The embedder that is in memory, if any; to look is no need."""
+        """The embedder in memory, if any; reading this does not count as use."""
         return self._embedder
 
     def wait(self, timeout_s: float | None = None) -> None:
@@ -65,7 +65,7 @@ class Holder:
             loader.join(timeout_s)
 
     def unload_if_idle(self, now: float) -> bool:
-        """Drop an embedder that nobody has asked for in `IDLE_S` seconds; tell whether there was one."""
+        """Drop an embedder that was not used for `IDLE_S` seconds; return whether there was one."""
         with self._lock:
             if self._embedder is None or now - self._used_at < IDLE_S:
                 return False
@@ -76,9 +76,9 @@ class Holder:
         return True
 
     def drop(self) -> None:
-        """Forget the embedder and what went wrong: the next need chooses and loads anew.
+        """Forget the embedder and any problem; the next use chooses and loads a model again.
 
-        Waits for a load that is under way, which may be seconds.
+        Waits for a load that is under way, which may take seconds.
         """
         self.wait()
         with self._lock:
@@ -97,4 +97,4 @@ class Holder:
             log.warning("search goes on with full text alone: %s", problem)
         with self._lock:
             self._embedder, self.problem, self._loader = embedder, problem, None
-        memory.give_back()  # on the way it takes twice what it needs
+        memory.give_back()  # loading takes twice the memory of the loaded model

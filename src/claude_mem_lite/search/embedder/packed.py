@@ -1,7 +1,7 @@
-"""Rewrite MiniLM's ONNX model so that each weight stays the one byte that its file has.
+"""Rewrite MiniLM's ONNX model so that each weight stays one byte in memory, as in its file.
 
-As it is written, onnxruntime multiplies the bytes by their scales when it loads the file: four bytes each.
-Rewritten, `MatMulNBits` takes the bytes, and the vectors of words, half of the file, are looked up in it.
+With the original, onnxruntime multiplies the bytes by their scales on loading: four bytes each. Rewritten,
+`MatMulNBits` uses the bytes, and the word vectors, half of the file, are looked up in the file itself.
 """
 
 from collections.abc import Iterator
@@ -16,31 +16,31 @@ Tensors = dict[str, NDArray[Any]]
 
 EMBEDDED = "embedding"
 _TABLE, _TOKENS = "inner.embeddings.word_embeddings.weight", "input_ids"
-# Source: onnx.proto: numbers of fields, and the tag of one that has a length.
+# Field numbers, and the wire type of fields with a length. Source: onnx.proto.
 _GRAPH, _OPSET = 7, 8  # of a model
 _NODE, _INITIALIZER, _GRAPH_INPUT, _VALUE_INFO = 1, 5, 11, 13  # of a graph
 _INPUT, _OUTPUT, _OP_TYPE, _ATTRIBUTE, _DOMAIN = 1, 2, 4, 5, 7  # of a node
 _DIMS, _DATA_TYPE, _NAME, _RAW = 1, 2, 8, 9  # of a tensor
 _TYPES: dict[int, np.dtype[Any]] = {1: np.dtype(np.float32), 2: np.dtype(np.uint8), 3: np.dtype(np.int8)}
 _WITH_LENGTH = 2
-_MORE = 0x80  # another byte of the number follows
+_MORE = 0x80  # bit that says another byte of the number follows
 
-# Source: onnxruntime, ContribOperators.md, MatMulNBits. At level 4 it rounds a token's vector to bytes, too,
-# block by block, so that other texts in the run change nothing. Larger blocks are less exact: a vector has a
-# cosine of 0.9998 to that of the float model, with blocks of 128 one of 0.9994.
+# At level 4, MatMulNBits rounds a token's vector to bytes, too, block by block, so that other texts in the
+# run change nothing. Larger blocks are less exact: the cosine to the float model's vectors is 0.9998, with
+# blocks of 128 it is 0.9994. Source: onnxruntime, ContribOperators.md, MatMulNBits.
 _CONTRIBUTED = "com.microsoft"
 _BLOCK, _LEVEL, _ZERO = 32, 4, 128
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The vectors of the words as they lie in the file: (n, dim) int8, and a scale each, (n, 1) float32."""
+    """The word vectors as stored in the file: (n, dim) int8, with a scale each, (n, 1) float32."""
 
     table: NDArray[np.int8]
     scales: NDArray[np.float32]
 
     def of(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the vectors of words by their numbers: (..., dim) float32."""
+        """Return the vectors of token ids: (..., dim) float32."""
         found: NDArray[np.float32] = self.table[ids] * self.scales[ids]
         return found
 
@@ -53,10 +53,10 @@ class _Node:
 
 
 def rewritten(model: Bytes) -> tuple[bytes, Words]:
-    """Return a model with an input EMBEDDED, the vectors of its words, instead of _TOKENS; and the words.
+    """Return a model that takes word vectors (EMBEDDED) instead of token ids (_TOKENS), and the words.
 
-    In the model that is given, EMBEDDED = Gather(_TABLE, _TOKENS), and every matrix of weights is NAME =
-    NAME_f * NAME_scale with NAME_f = Cast(NAME_q): one scale a column, in _TABLE one a row.
+    The given model has EMBEDDED = Gather(_TABLE, _TOKENS). Every weight matrix in it is NAME = NAME_f *
+    NAME_scale with NAME_f = Cast(NAME_q), with one scale per column, in _TABLE one per row.
     """
     parts: list[Bytes] = []
     tensors: Tensors = {}
@@ -92,7 +92,7 @@ def _graph(graph: memoryview, tensors: Tensors) -> Iterator[Bytes]:
 
 
 def _product(node: _Node, shape: tuple[int, ...]) -> bytes:
-    """Return the node that multiplies by the bytes of a matrix of this shape."""
+    """Return the node that multiplies by the bytes of a matrix of a given shape."""
     inner, outer = shape
     numbers = {"K": inner, "N": outer, "bits": 8, "block_size": _BLOCK, "accuracy_level": _LEVEL}
     inputs = (node.inputs[0], f"{node.inputs[1]}_bytes", f"{node.inputs[1]}_scales")
@@ -107,9 +107,9 @@ def _product(node: _Node, shape: tuple[int, ...]) -> bytes:
 
 
 def _packed(name: str, matrix: NDArray[np.int8], scales: NDArray[np.float32]) -> Iterator[bytes]:
-    """Yield a matrix and its scales as `MatMulNBits` takes them: by column, each in blocks."""
+    """Yield a matrix and its scales in the layout of `MatMulNBits`: by column, each in blocks."""
     inner, outer = matrix.shape
-    # A byte and its zero point of 128 are the signed byte with its highest bit turned.
+    # A signed byte becomes an unsigned one with a zero point of 128 by flipping its highest bit.
     flat = np.ascontiguousarray(matrix.T).view(np.uint8) ^ np.uint8(_ZERO)
     yield _tensor(f"{name}_bytes", flat.reshape(outer, inner // _BLOCK, _BLOCK))
     yield _tensor(f"{name}_scales", np.repeat(scales.reshape(outer, 1), inner // _BLOCK, axis=1))
@@ -128,14 +128,14 @@ def _tensor(name: str, array: NDArray[Any]) -> bytes:
 
 
 def _shape_of(table: NDArray[Any]) -> bytes:
-    """Return the type of the words' vectors: float, (batch, sequence, dim)."""
+    """Return the type of the word vectors: float, (batch, sequence, dim)."""
     sizes = [_encoded(2, b"batch"), _encoded(2, b"sequence"), _counted(1, table.shape[1])]
     shape = b"".join(_encoded(1, size) for size in sizes)
     return _encoded(2, _encoded(1, _counted(1, 1) + _encoded(2, shape)))
 
 
 def _tensors(graph: memoryview) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the names and values of bytes and floats, where they lie."""
+    """Yield the names and values of byte and float tensors, without copying."""
     for number, _, tensor in _fields(graph):
         if number == _INITIALIZER:
             dims, kind, raw = [], 0, memoryview(b"")
@@ -160,7 +160,7 @@ def _text(message: memoryview, wanted: int) -> str:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
-    """Yield each field of a protobuf message: its number, all of it, and its content if it has a length."""
+    """Yield each field of a protobuf message: its number, its bytes, and its content if it has a length."""
     at = 0
     while at < len(message):
         start = at
@@ -178,7 +178,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]
 
 
 def _number(message: memoryview, at: int) -> tuple[int, int]:
-    """Return a number of variable length, and where it ends."""
+    """Return a varint, and where it ends."""
     found, shift = 0, 0
     while True:
         byte = message[at]
@@ -190,12 +190,12 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
 
 
 def _encoded(number: int, content: bytes) -> bytes:
-    """Return a field with a length."""
+    """Return an encoded field with a length."""
     return _varint(number << 3 | _WITH_LENGTH) + _varint(len(content)) + content
 
 
 def _counted(number: int, value: int) -> bytes:
-    """Return a field that is a number."""
+    """Return an encoded field that is a number."""
     return _varint(number << 3) + _varint(value)
 
 

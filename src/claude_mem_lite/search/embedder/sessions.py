@@ -1,4 +1,4 @@
-"""Opening ONNX files and tokenizers: each file is checked before a library reads it."""
+"""Check hashes of model files, and open ONNX files and tokenizers."""
 
 import hashlib
 from typing import Any
@@ -7,7 +7,7 @@ from claude_mem_lite.errors import ClaudeMemError
 
 
 def check_sha256(path: str, expected: str, *, cure: str) -> None:
-    """Raise ClaudeMemError, with what to do, unless a file has this SHA-256."""
+    """Raise ClaudeMemError with the `cure` unless a file has the expected SHA-256."""
     found = sha256_of(path)
     if found != expected:
         raise ClaudeMemError(
@@ -17,28 +17,28 @@ def check_sha256(path: str, expected: str, *, cure: str) -> None:
 
 
 def sha256_of(path: str) -> str:
-    """Return the SHA-256 of a file: half a second for 600 MB where the processor has instructions for it."""
+    """Return the SHA-256 of a file; 600 MB take half a second if the processor has instructions for it."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def open_session(path: str, *, threads: int) -> Any:
-    """Return an onnxruntime session on the processor."""
+    """Return an onnxruntime session that runs on the CPU."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # it would keep the memory of the longest batch for ever
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the machine is the user's
+    options.enable_cpu_mem_arena = False  # it would keep the memory of the longest batch
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # leave the CPU to the user
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def open_tokenizer(path: str, *, max_tokens: int) -> Any:
-    """Return a tokenizer that cuts at `max_tokens`, its special tokens included, and does not pad."""
+    """Return a tokenizer that truncates to `max_tokens`, special tokens included, and does not pad."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(path)
-    tokenizer.no_padding()  # a file may ask for it, whatever the text
+    tokenizer.no_padding()  # a file may enable it
     tokenizer.enable_truncation(max_tokens)
     return tokenizer

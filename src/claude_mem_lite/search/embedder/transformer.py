@@ -1,4 +1,4 @@
-"""Any sentence-transformers model that lies in a folder, on the processor; nothing is fetched here."""
+"""Run any sentence-transformers model in a local folder on the CPU; nothing is fetched here."""
 
 import math
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ BATCH = 8
 
 
 class TransformerEmbedder:
-    """A sentence-transformers model, pooled as its own configuration says, with the prompts of its record."""
+    """A sentence-transformers model, pooled by its own configuration, with the prompts of its record."""
 
     def __init__(self, record: ModelRecord, model: Any) -> None:
         self.record = record
         self._model = model
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector a text: (n, dimension) float32, unit length."""
+        """Return one vector per text: (n, dimension) float32, unit length."""
         if not texts:
             return np.zeros((0, self.record.dimension), np.float32)
         return self._encode(self._model.encode_document, texts, self.record.document_prompt)
 
     def embed_query(self, text: str, kind: Type) -> Vectors:
-        """Return the vector of a query behind the prompt of its kind: (dimension,) float32, unit length."""
+        """Return the vector of a query, with the prompt of its kind: (dimension,) float32, unit length."""
         prompts = self.record.query_prompts
         prompt = None if prompts is None else prompts[kind]
         vector: Vectors = self._encode(self._model.encode_query, [text], prompt)[0]
@@ -51,7 +51,7 @@ def open_model(path: str, record: ModelRecord) -> TransformerEmbedder:
         truncate_dim=record.dimension or None,
         model_kwargs={"dtype": dtype(record.dtype)},
     )
-    own = model.max_seq_length  # infinite for a table of word vectors, where it can't be set
+    own = model.max_seq_length  # infinite, and not settable, for a table of word vectors
     if own is None or record.max_tokens < own < math.inf:
         model.max_seq_length = record.max_tokens
     embedder = TransformerEmbedder(record, model)
@@ -60,7 +60,7 @@ def open_model(path: str, record: ModelRecord) -> TransformerEmbedder:
 
 
 def dtype(rule: Dtype) -> Any:
-    """Return torch's type for the weights: bfloat16 is three times slower where the processor lacks it."""
+    """Return torch's type for the weights; bfloat16 is three times slower on processors without support."""
     import torch
 
     capabilities = torch.cpu.get_capabilities()

@@ -1,4 +1,4 @@
-"""Keep how much each model's cosine counts beside words, where that was fitted on this memory."""
+"""Store the weight of each model's cosine relative to words, if it was fitted on this memory."""
 
 import json
 import os
@@ -9,13 +9,13 @@ _FILE = "meaning.json"  # {"minilm_384": 25.5}
 
 
 def fitted(key: str) -> float | None:
-    """Return the weight of a model's vectors by their key; None where none was fitted or can be read."""
+    """Return the fitted weight of a model by its key; None if none was fitted or it cannot be read."""
     weight = _read().get(key)
     return float(weight) if isinstance(weight, int | float) and 0 < weight <= 1_000 else None  # noqa: PLR2004
 
 
 def keep(key: str, meaning: float) -> None:
-    """Use this weight from the next time that the model is loaded."""
+    """Store a model's weight; it applies from the next time that the model is loaded."""
     os.makedirs(config.models_dir(), exist_ok=True)
     with open(f"{_path()}.tmp", "w", encoding="utf-8") as file:
         json.dump(_read() | {key: meaning}, file)
