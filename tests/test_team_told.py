@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.colleagues import KEY, Member, learn, lines_sent, met, team_of
+from support.colleagues import KEY, Member, learn, lines_sent, met, said, team_of
 from support.machines import all_bytes
 from support.processes import claude_mem
 
@@ -85,6 +85,22 @@ def test_a_prompt_a_failure_and_a_search_find_it_by_name(two: list[Member]) -> N
     with bob:
         run.distrust("ann")
     assert found() == []
+
+
+def test_the_line_that_matches_best_is_found_first(two: list[Member]) -> None:
+    """With room for one line, search shows the one with most of the words, whenever it was shared."""
+    ann, bob = two
+    says = ["Ask before a dive", "Ask before a long dive in cold water", "Ask before a swim"]
+    with ann:
+        for each in says:
+            learn(ann.pond, each)
+    met(ann, bob)
+    bob.trusts("ann")
+
+    with bob:
+        found = [team.found(bob.pond, "long OR dive OR cold OR water", limit=limit) for limit in (1, 10)]
+
+    assert [[said(each) for each in some] for some in found] == [[says[1]], [says[1], says[0]]]
 
 
 def test_the_id_of_a_line_opens_it(two: list[Member]) -> None:

@@ -157,10 +157,11 @@ def told(
 
 
 def found(project_dir: str, match: str, *, limit: int) -> list[Shared]:
-    """Return lines of trusted colleagues about a project that are among the best for an FTS5 query."""
-    hits = "l.pk IN (SELECT rowid FROM lines_fts WHERE lines_fts MATCH ? ORDER BY rank LIMIT 200)"
+    """Return the lines of trusted colleagues about a project that match an FTS5 query, best first."""
+    matching = " JOIN lines_fts ON lines_fts.rowid = l.pk WHERE lines_fts MATCH ? AND"
+    query = f"{_TOLD.replace(' WHERE', matching)} ORDER BY lines_fts.rank LIMIT ?"
     key = key_of(project_dir) if is_there() else ""
-    return _rows(f"{_TOLD} AND {hits} LIMIT ?", key, match, limit) if key else []
+    return _rows(query, match, key, limit) if key else []
 
 
 def opened(prefix: str, project_dir: str | None) -> list[Shared]:
