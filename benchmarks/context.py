@@ -33,7 +33,7 @@ from pipeline import capture_event
 from claude_mem_lite import config
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.cli import demo
-from claude_mem_lite.context import blocks, builder, text, touch
+from claude_mem_lite.context import blocks, builder, file_block, text
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.services import install, supervise
@@ -77,7 +77,7 @@ def newest_first(tokens: int) -> str:
     """Return a block of the newest observations with at most `tokens` tokens."""
     lines: list[str] = []
     for row in models.Observation.select().order_by(models.Observation.pk.desc()).limit(200):
-        lines.append(text.harmless(touch.said_by(row), chars=350))
+        lines.append(text.harmless(file_block.said_by(row), chars=350))
         if estimate_tokens("\n".join(lines)) > tokens:
             return "\n".join(lines[:-1])
     return "\n".join(lines)

@@ -41,8 +41,8 @@ from claude_mem_lite import config
 from claude_mem_lite.cli import demo
 from claude_mem_lite.context import answers
 from claude_mem_lite.context.shown import Shown
-from claude_mem_lite.distill.local import edits
 from claude_mem_lite.distill.record import record_event, summarize_session
+from claude_mem_lite.distill.rules import edits
 from claude_mem_lite.hooks import event as hook
 from claude_mem_lite.hooks import post_tool_use
 from claude_mem_lite.storage import models, queries

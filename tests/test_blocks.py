@@ -22,8 +22,8 @@ from support.processes import wait_until
 
 from claude_mem_lite.capture import client
 from claude_mem_lite.context import blocks, builder, text
+from claude_mem_lite.context.file_block import BUDGET_TOKENS
 from claude_mem_lite.context.shown import ShownSessions
-from claude_mem_lite.context.touch import BUDGET_TOKENS
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.search.hybrid import Searcher

@@ -14,7 +14,7 @@ from support.transcripts_on_disk import recorded
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder
 from claude_mem_lite.distill import record
-from claude_mem_lite.distill.local import compaction
+from claude_mem_lite.distill.rules import compaction
 from claude_mem_lite.distill.summary import checked
 from claude_mem_lite.redaction.events import scrub_as_set
 from claude_mem_lite.storage import queries

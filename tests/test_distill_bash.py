@@ -7,10 +7,10 @@ import pytest
 from support import cases, events
 
 from claude_mem_lite.codemap.languages import Change
-from claude_mem_lite.distill.local import failures, observe
-from claude_mem_lite.distill.local.runners import test_run
-from claude_mem_lite.distill.local.shell import changed_files, is_lookup, on_one_line, steps
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
+from claude_mem_lite.distill.rules import failures, observe
+from claude_mem_lite.distill.rules.runners import test_run
+from claude_mem_lite.distill.rules.shell import changed_files, is_lookup, on_one_line, steps
 
 CASES = cases.load("distill/bash")
 RUNNERS = cases.load("distill/runners")["case"]

@@ -16,8 +16,8 @@ from support.strategies import CAPTURES, EVENTS, GIANTS, TOOLS
 from claude_mem_lite.capture import priority
 from claude_mem_lite.cli import demo
 from claude_mem_lite.distill.digest import DIGEST_CHARS, digest, selection
-from claude_mem_lite.distill.local import observe
 from claude_mem_lite.distill.observation import Capture, Skip
+from claude_mem_lite.distill.rules import observe
 from claude_mem_lite.redaction.events import scrub
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support import cases, events
 from support.strategies import CAPTURES, EVENTS, GIANTS, TEXT, TOOLS
 
-from claude_mem_lite.distill.local import fold, is_lookup, observe
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
+from claude_mem_lite.distill.rules import fold, is_lookup, observe
 
 TOLD = cases.load("distill/told")
 

@@ -8,7 +8,7 @@ from support import cases
 
 from claude_mem_lite.context.excerpt import excerpt, reported
 from claude_mem_lite.context.recall import LINE_CHARS
-from claude_mem_lite.distill.local.evidence import best_lines, code_worth, telling_lines
+from claude_mem_lite.distill.rules.evidence import best_lines, code_worth, telling_lines
 from claude_mem_lite.distill.summary import summarize
 from claude_mem_lite.text import clean, clip, count, first_sentence, join, one_line, relative, sentences
 

@@ -14,7 +14,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
 from claude_mem_lite.importers.events import Origin, Reading
 from claude_mem_lite.importers.lines import read as read_lines
-from claude_mem_lite.learnings.voices import Voices
+from claude_mem_lite.learnings.attribution import Voices
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import queries
 from claude_mem_lite.tasks.compress import compress

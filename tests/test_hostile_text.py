@@ -12,7 +12,7 @@ from support.events import edited, failed, prompt, ran, read, stop, tool
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.cli import demo
-from claude_mem_lite.context import blocks, builder, text, touch
+from claude_mem_lite.context import blocks, builder, file_block, text
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.hooks import session_start as start
 from claude_mem_lite.quoting import parts, quoted
@@ -215,7 +215,7 @@ def test_ordinary_text_loses_no_line(memory: Path) -> None:
 
     texts = [session.summary for session in models.Session.select()]
     for row in models.Observation.select():
-        texts += [row.title, touch.said_by(row), *row.summary.split("\n")]
+        texts += [row.title, file_block.said_by(row), *row.summary.split("\n")]
         texts += [quoted(line) for line in (row.detail or "").split("\n")]
     lost = [each for each in texts if text.vetted(text.harmless(each, chars=500))[1]]
 

@@ -11,7 +11,7 @@ from test_learnings import AT, PROJECT, events, heard, known, row_of
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.learnings import curate, evolve, session
-from claude_mem_lite.search import likeness
+from claude_mem_lite.search import similarity
 from claude_mem_lite.search.indexing import Index
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models, queries
@@ -153,7 +153,7 @@ def test_the_cosine_of_a_text_to_rows_is_what_the_model_says(meaning: Index) -> 
     ids = [row.id, "unknown"]
 
     texts = (row.content, "Uses FastAPI with SQLAlchemy", "Uses Django with raw SQL")
-    cosines = [likeness.cosines("learning", text, ids) for text in texts]
+    cosines = [similarity.cosines("learning", text, ids) for text in texts]
 
     assert [set(each) for each in cosines] == [{row.id}] * 3
     same, near, far = (each[row.id] for each in cosines)
@@ -169,12 +169,12 @@ def test_a_model_that_knows_the_letters_alone_has_no_cosine(meaning: Index) -> N
     embed_all(meaning)
     ids = [row.id for row in rows]
 
-    assert likeness.cosines("learning", "네 그건 고쳐야죠", ids) == {}
-    assert likeness.cosines("learning", "rollback해 주세요", ids) == {}
-    assert set(likeness.cosines("learning", "il ramo è già su GitLab", ids)) == set(ids)
+    assert similarity.cosines("learning", "네 그건 고쳐야죠", ids) == {}
+    assert similarity.cosines("learning", "rollback해 주세요", ids) == {}
+    assert set(similarity.cosines("learning", "il ramo è già su GitLab", ids)) == set(ids)
 
 
 def test_without_services_there_is_no_cosine(memory: Path) -> None:
     """Without services there is no cosine and no wait."""
-    assert likeness.cosines("learning", "anything", ["a"]) == {}
+    assert similarity.cosines("learning", "anything", ["a"]) == {}
     assert not Path(config.socket_path()).exists()

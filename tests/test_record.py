@@ -12,7 +12,7 @@ from support.hooks import edit, read
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.distill import record
-from claude_mem_lite.distill.local import edits
+from claude_mem_lite.distill.rules import edits
 from claude_mem_lite.storage import models, queries
 
 

@@ -16,7 +16,7 @@ from support.processes import claude_mem, finished, wait_until, web_process
 from claude_mem_lite import config, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search import embedder, turns, vectors
+from claude_mem_lite.search import embedder, vectors, write_lock
 from claude_mem_lite.search.indexing import LATER_S, SOON_S, TEXTS_AT_ONCE, Index
 from claude_mem_lite.search.reembed import Done, reembed
 from claude_mem_lite.search.vectors import Vectors, digest
@@ -143,7 +143,7 @@ def test_a_model_is_changed_behind_a_running_system(web: Path, other: str) -> No
     assert (embedded(MINILM), embedded(key), len(vectors.models())) == (0, 42, 1)
     assert search_type() == "hybrid"
     assert Index().step() is None
-    assert turns.in_the_making() == ""
+    assert write_lock.in_the_making() == ""
 
 
 def test_a_cut_model_has_vectors_of_its_own(ponds: Path, other: str) -> None:
@@ -189,7 +189,7 @@ def test_a_killed_run_is_gone_on_with(ponds: Path, other: str) -> None:
         reembed({other!r}, dimension=0, progress=progress)
     """
     killed = subprocess.run([sys.executable, "-c", code], check=False)
-    half = turns.in_the_making()
+    half = write_lock.in_the_making()
 
     done = run(other)
 
@@ -336,5 +336,5 @@ def test_list_says_what_is_half_made(ponds: Path, other: str) -> None:
     listed = json.loads(claude_mem("model", "list", "--json").stdout)
     claude_mem("model", "use", "auto")
 
-    assert (listed["half_made"], turns.in_the_making()) == (f"{other}_64", "")
+    assert (listed["half_made"], write_lock.in_the_making()) == (f"{other}_64", "")
     assert embedder.resolve("auto").name == "minilm"

@@ -11,7 +11,7 @@ from support.databases import work_on
 from support.hooks import edit
 
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.context import builder, touch
+from claude_mem_lite.context import builder, file_block
 from claude_mem_lite.distill import record
 from claude_mem_lite.distill.attempts import SESSIONS_OPEN, failure, open_failures, removed_files
 from claude_mem_lite.learnings import session as learning
@@ -84,7 +84,7 @@ def test_a_sub_agents_last_words_are_not_the_sessions(memory: Path) -> None:
     assert first == told
     assert second == ""
     row = models.Observation.get(models.Observation.tool_name == "SubagentStop")
-    assert touch.said_by(row).startswith("A sub-agent reported: “Sub done")
+    assert file_block.said_by(row).startswith("A sub-agent reported: “Sub done")
 
 
 def test_the_clients_notice_is_no_prompt_and_its_answer_no_report(memory: Path) -> None:

@@ -18,10 +18,10 @@ from claude_mem_lite.context import blocks, builder
 from claude_mem_lite.context.past import Past
 from claude_mem_lite.context.past import edited as past_edits
 from claude_mem_lite.context.superseded import Superseded
-from claude_mem_lite.distill.local.edits import edit_of
 from claude_mem_lite.distill.looks import look_at
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.distill.retired import Retired, taken_out
+from claude_mem_lite.distill.rules.edits import edit_of
 from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.forget.marking import mark
 from claude_mem_lite.forget.wanted import Wanted

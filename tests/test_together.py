@@ -9,7 +9,7 @@ from support.databases import change, observation_row, observe, session_row
 
 from claude_mem_lite import repository
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.context import builder, touch
+from claude_mem_lite.context import builder, file_block
 from claude_mem_lite.context.budget import Said
 from claude_mem_lite.context.failure import explained
 from claude_mem_lite.context.together import Place, Together, changed_together
@@ -98,7 +98,7 @@ def test_a_file_is_told_of_with_what_changes_with_it(memory: Path) -> None:
     """A file's block shows what changes with it."""
     remember("abc")
 
-    section = touch.about("/p", "lib/store.go", said=Said(), without="new", now=0.0)
+    section = file_block.about("/p", "lib/store.go", said=Said(), without="new", now=0.0)
 
     says = "load (lib/store.go): 3 of 3 times with Book (lib/book.go), save (lib/store.go)"
     assert section.lines[0].says == says

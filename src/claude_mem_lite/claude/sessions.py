@@ -1,7 +1,7 @@
 """Have Claude tell a session and say what it has taught, in one request at its end.
 
 Captured text reaches the model here, so what it writes is no word of the user's; whose it is tell the events
-(see `voices`).
+(see `learnings.attribution`).
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from claude_mem_lite.distill.record import MAX_KEY_FILES, SPOKEN, summarize_sess
 from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.distill.typed import CONTENT_CHARS
 from claude_mem_lite.learnings import evolve
+from claude_mem_lite.learnings.attribution import Voices
 from claude_mem_lite.learnings.evolve import TOLD, Candidate
-from claude_mem_lite.learnings.voices import Voices
 from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import context, facts, queries, rewrites
 from claude_mem_lite.storage import learnings as learning_rows

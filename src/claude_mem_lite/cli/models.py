@@ -41,13 +41,13 @@ Dimension = Annotated[int, typer.Option(min=0, metavar="N", help=_DIMENSION_HELP
 @models.command("list")
 def list_models(*, as_json: AsJson = False) -> None:
     """List the embedding models, where they are stored, and which one search uses."""
-    from claude_mem_lite.search import inventory, turns
+    from claude_mem_lite.search import inventory, write_lock
 
     if os.path.exists(config.memory_path()):
         open_memory(read_only=True)
     found, chosen = inventory.models(), settings.load()
     _, problem = inventory.chosen()
-    half_made = turns.in_the_making()
+    half_made = write_lock.in_the_making()
     if print_json({
         "setting": chosen.embedding_model,
         "dimension": chosen.dimension,
@@ -104,7 +104,7 @@ def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> Non
     Until then a row is found by words alone. To switch only once all rows
     are embedded: claude-mem reembed --model.
     """
-    from claude_mem_lite.search import embedder, inventory, turns
+    from claude_mem_lite.search import embedder, inventory, write_lock
     from claude_mem_lite.search.reembed import tell_web
 
     if name == inventory.NONE:
@@ -114,7 +114,7 @@ def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> Non
         record = embedder.resolve(name, dimension=dimension)
         inventory.check(record)
     config.ensure_home()
-    with working("telling the web process", quiet=as_json), turns.run() as say:
+    with working("telling the web process", quiet=as_json), write_lock.run() as say:
         settings_file.choose_model(name, dimension=dimension)
         say("")
         is_told = tell_web()

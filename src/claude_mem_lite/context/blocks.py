@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem_lite import settings
-from claude_mem_lite.context import failure, layers, touch
+from claude_mem_lite.context import failure, file_block, layers
 from claude_mem_lite.context.budget import HEADING, Said, Section, fill
 from claude_mem_lite.context.builder import SHORT_FENCE_TOKENS, ContextBlock, assemble
 from claude_mem_lite.context.past import SESSIONS, Past, in_project
@@ -143,11 +143,11 @@ def for_file(project_dir: str, file: str, *, session_id: str, shown: Shown | Non
     shown = shown or shown_to(session_id)
     path = in_project(file, project_dir)
     left = settings.load().file_tokens_per_session - shown.tokens["touch"]
-    if not path or path in shown.files or left < touch.BUDGET_TOKENS:
+    if not path or path in shown.files or left < file_block.BUDGET_TOKENS:
         return _NOTHING
     said = Said(shown.ids - shown.named)
-    section = touch.about(project_dir, path, said=said, without=session_id, now=time.time())
-    return assemble([section], most_tokens=touch.BUDGET_TOKENS, started=started)
+    section = file_block.about(project_dir, path, said=said, without=session_id, now=time.time())
+    return assemble([section], most_tokens=file_block.BUDGET_TOKENS, started=started)
 
 
 def for_failure(

@@ -6,8 +6,8 @@ from itertools import chain
 from math import sqrt
 
 from claude_mem_lite.context.text import harmless
-from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.orders import LINE_END
+from claude_mem_lite.distill.rules.conversation import without_reason
 from claude_mem_lite.distill.statements import mark, names, statements
 from claude_mem_lite.distill.thread import without_repeated_heads
 from claude_mem_lite.quoting import pieces, quoted

@@ -14,7 +14,7 @@ from claude_mem_lite.context.prompts import command_words
 from claude_mem_lite.distill.calls import shape
 from claude_mem_lite.distill.failing import signatures_in
 from claude_mem_lite.distill.findings import RECURS, Finding, called, findings, missing, rules_told
-from claude_mem_lite.distill.local.shell import steps
+from claude_mem_lite.distill.rules.shell import steps
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import names
 from claude_mem_lite.distill.thread import Said as Statement

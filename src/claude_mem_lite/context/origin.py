@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from claude_mem_lite.context import shared
-from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.rules import fields
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.storage import context as context_rows
 from claude_mem_lite.storage import queries, search, team

@@ -18,8 +18,8 @@ from claude_mem_lite.context.past import USERS, Past, asked_in
 from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
-from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.distill.rules.conversation import without_reason
 from claude_mem_lite.distill.statements import mark, statements
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.search import ranking, times

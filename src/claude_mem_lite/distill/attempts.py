@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from claude_mem_lite.capture.simple_commands import Command
-from claude_mem_lite.distill.local import shell
+from claude_mem_lite.distill.rules import shell
 from claude_mem_lite.quoting import CLOSE, OPEN, quoted
 from claude_mem_lite.text import one_line
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from claude_mem_lite.capture.simple_commands import Command
-from claude_mem_lite.distill.local import bash, fields, shell
 from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.distill.rules import bash, fields, shell
 from claude_mem_lite.text import one_line
 
 COMMAND_CHARS, LINE_CHARS, _READ_CHARS = 160, 300, 2_000

@@ -30,10 +30,10 @@ from claude_mem_lite.distill.calls import (
     without_numbers,
     words_of,
 )  # fmt: skip
-from claude_mem_lite.distill.local import bash, edits, fields, runners, shell
-from claude_mem_lite.distill.local.failures import below, exit_code, first_problem, is_error, last_line
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.distill.rules import bash, edits, fields, runners, shell
+from claude_mem_lite.distill.rules.failures import below, exit_code, first_problem, is_error, last_line
 from claude_mem_lite.text import one_line
 
 # This many calls after a failure are examined for a cure.

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from claude_mem_lite.distill.calls import only_looks, shape
 from claude_mem_lite.distill.failing import VERSIONING, is_prepared
-from claude_mem_lite.distill.local.hunks import same_start
-from claude_mem_lite.distill.local.shell import steps
+from claude_mem_lite.distill.rules.hunks import same_start
+from claude_mem_lite.distill.rules.shell import steps
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
 

@@ -16,12 +16,12 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.clients import client_of
 from claude_mem_lite.codemap import file_index, languages
 from claude_mem_lite.codemap.file_index import Seen
-from claude_mem_lite.distill import echoes, local
-from claude_mem_lite.distill.local import compaction, fields, shell
-from claude_mem_lite.distill.local.conversation import is_acknowledgement, is_api_failure, without_reason
-from claude_mem_lite.distill.local.edits import Edit, edit_of
+from claude_mem_lite.distill import echoes, rules
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
 from claude_mem_lite.distill.retired import taken_out
+from claude_mem_lite.distill.rules import compaction, fields, shell
+from claude_mem_lite.distill.rules.conversation import is_acknowledgement, is_api_failure, without_reason
+from claude_mem_lite.distill.rules.edits import Edit, edit_of
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.summary import checked, key_files, summarize
 from claude_mem_lite.distill.thread import decisions
@@ -245,7 +245,7 @@ def _observe(
     """Store an event's observation and the names that it took out of the code; return the reason if none."""
     if _answers_the_client(event, capture):
         return "an answer to the client's notice"
-    outcome = local.observe(_quoted(event, capture), edit, prompt=prompt)
+    outcome = rules.observe(_quoted(event, capture), edit, prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
     _save(outcome, [event], upgrade)
@@ -285,7 +285,7 @@ def _heard(event: PendingEvent, chars: int) -> Iterator[str]:
 def _look(event: PendingEvent, prompt: str | None, *, upgrade: str | None) -> dict[str, str | None]:
     """Store one observation for a look and its neighbours; return the note for each event's row."""
     events = queries.fold_of(event)
-    outcome = local.fold([_quoted(each, capture_of(each)) for each in events], prompt=prompt)
+    outcome = rules.fold([_quoted(each, capture_of(each)) for each in events], prompt=prompt)
     if isinstance(outcome, Skip):
         return dict.fromkeys((each.id for each in events), outcome.reason)
     _save(outcome, events, upgrade)

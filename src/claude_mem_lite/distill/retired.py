@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from claude_mem_lite.capture.simple_commands import Command
-from claude_mem_lite.distill.local import fields, shell
-from claude_mem_lite.distill.local.edits import Edit
-from claude_mem_lite.distill.local.hunks import defined
 from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.distill.rules import fields, shell
+from claude_mem_lite.distill.rules.edits import Edit
+from claude_mem_lite.distill.rules.hunks import defined
 
 _TOKEN = re.compile(r"(?:\b\d+_)?[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
 _PARTS = re.compile(r"[.-]")

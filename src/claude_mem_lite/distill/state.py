@@ -13,7 +13,7 @@ from typing import Any
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import has_merged, is_commit, ran
-from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
+from claude_mem_lite.distill.rules.conversation import says_nothing, without_reason
 from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.thread import ASKS, Row, Said, settled, thread_of, without_overtaken
 from claude_mem_lite.distill.typed import ways

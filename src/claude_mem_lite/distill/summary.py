@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import Key, Noted, failure, open_failures, removed_files, succeeding
-from claude_mem_lite.distill.local import conversation
+from claude_mem_lite.distill.rules import conversation
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.text import first_sentence, one_line, sentences, unique
 

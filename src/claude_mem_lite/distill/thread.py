@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import Noted, Ran, is_commit, open_failures, ran
-from claude_mem_lite.distill.local import fields
-from claude_mem_lite.distill.local.conversation import says_nothing, without_reason
+from claude_mem_lite.distill.rules import fields
+from claude_mem_lite.distill.rules.conversation import says_nothing, without_reason
 from claude_mem_lite.distill.statements import MOMENT, Statement, statements
 from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.quoting import quote_blocks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from claude_mem_lite import config
 from claude_mem_lite.claude import observations, prompts, requests
-from claude_mem_lite.distill import local
+from claude_mem_lite.distill import rules
 from claude_mem_lite.distill.observation import Skip
 from claude_mem_lite.distill.record import capture_of
 from claude_mem_lite.errors import ClaudeMemError
@@ -61,7 +61,7 @@ def sample(row: Observation) -> Sample | None:
     if not events:
         return None
     captures = [capture_of(event) for event in events]
-    told = local.fold(captures, prompt=queries.latest_prompt(events[0]))
+    told = rules.fold(captures, prompt=queries.latest_prompt(events[0]))
     if isinstance(told, Skip):
         return None
     words = Words(told.title, told.summary, told.detail)

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from claude_mem_lite.codemap import file_index
-from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.record import local_summary
+from claude_mem_lite.distill.rules import conversation
 from claude_mem_lite.forget import store, traces
 from claude_mem_lite.forget.marking import Marked, mark
 from claude_mem_lite.forget.wanted import Wanted
-from claude_mem_lite.search import turns, vectors
+from claude_mem_lite.search import vectors, write_lock
 from claude_mem_lite.search.vectors import VectorsError
 from claude_mem_lite.storage import embeddings, queries, team
 from claude_mem_lite.upkeep.backup import staging
@@ -70,7 +70,7 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
     Raises: ClaudeMemError.
     """
     # `run` keeps others from writing vectors; `staging` deletes what a killed backup left.
-    with turns.run(), staging(), paused as late:
+    with write_lock.run(), staging(), paused as late:
         marked = mark(wanted)
         quotes = _quotes(marked)
         shared = _shared(wanted)

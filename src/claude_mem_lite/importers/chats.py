@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_mem_lite.capture import own_file
 from claude_mem_lite.capture.clients import gemini
-from claude_mem_lite.distill.local.fields import items, value
+from claude_mem_lite.distill.rules.fields import items, value
 from claude_mem_lite.importers import lines
 from claude_mem_lite.importers.lines import Line
 

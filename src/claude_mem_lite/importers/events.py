@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from claude_mem_lite.capture.clients import CLAUDE_CODE
-from claude_mem_lite.distill.local.fields import items, value
+from claude_mem_lite.distill.rules.fields import items, value
 from claude_mem_lite.importers import responses
 from claude_mem_lite.importers.lines import Line
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import inbox
-from claude_mem_lite.distill import local
+from claude_mem_lite.distill import rules
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, SUMMARY_CHARS, Capture, Skip
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.redaction.events import scrub_as_set
@@ -126,7 +126,7 @@ class Original:
     def _prompt(self, row: Row, session_id: str, folder: str, began: str) -> Iterator[Row]:
         event = {"hook_event_name": "UserPromptSubmit", "prompt": _text(row, "prompt_text")}
         payload = json.loads(scrub_as_set(json.dumps(event)))
-        said = local.observe(Capture("UserPromptSubmit", "", payload, folder))
+        said = rules.observe(Capture("UserPromptSubmit", "", payload, folder))
         if isinstance(said, Skip):
             self.left_out["mere consent"] += 1
             return

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from claude_mem_lite.distill.local.fields import items, value
+from claude_mem_lite.distill.rules.fields import items, value
 
 # An error that begins like this comes from the client or the user, not the tool; no hook is called for it.
 _REFUSALS = (

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from claude_mem_lite.capture.clients import codex, patches
-from claude_mem_lite.distill.local.fields import items, value
+from claude_mem_lite.distill.rules.fields import items, value
 from claude_mem_lite.importers import lines
 from claude_mem_lite.importers.lines import Line
 

@@ -16,7 +16,7 @@ from claude_mem_lite.distill.suspicion import suspicions
 from claude_mem_lite.distill.typed import CONTENT_CHARS
 from claude_mem_lite.learnings import anchors
 from claude_mem_lite.redaction.events import redact
-from claude_mem_lite.search import likeness
+from claude_mem_lite.search import similarity
 from claude_mem_lite.storage import facts, queries
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import search as full_text
@@ -89,7 +89,7 @@ def take(candidate: Candidate, *, session_id: str, project_dir: str, at: str = "
         reason = "too unsure" if candidate.confidence < LEAST else "empty or too long"
         return _skipped(session_id, reason)
     # Do this before the transaction, because the embedding model may have to be loaded.
-    alike = likeness.cosines(
+    alike = similarity.cosines(
         "learning", content, [row.id for row in learning_rows.find(project_dir, state="all")]
     )
     with facts.transaction():

@@ -13,7 +13,7 @@ from claude_mem_lite import config, settings
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import KINDS, Kind
-from claude_mem_lite.search import embedder, lance, turns, vectors
+from claude_mem_lite.search import embedder, lance, vectors, write_lock
 from claude_mem_lite.search.vectors import BusyError, Vectors, VectorsError
 from claude_mem_lite.storage import embeddings
 
@@ -45,7 +45,7 @@ class Index:
 
     def step(self) -> float | None:
         """Embed some pending rows; return in how many seconds to continue, None when all are done."""
-        with turns.step() as is_mine:
+        with write_lock.step() as is_mine:
             if not is_mine:
                 return SOON_S
             try:
@@ -61,8 +61,8 @@ class Index:
 
     def optimize(self) -> None:
         """Build LanceDB's index if there are many vectors; does nothing without new writes."""
-        with turns.step() as is_mine:
-            if is_mine and self._written and not turns.is_run_of(self._written.key):
+        with write_lock.step() as is_mine:
+            if is_mine and self._written and not write_lock.is_run_of(self._written.key):
                 written, self._written = self._written, None
                 lance.optimize(written)
 
@@ -88,7 +88,7 @@ class Index:
     def _go_on(self, model: dict[str, Any]) -> float | None:
         """Embed some pending rows with the web process's model; return as `step` does."""
         key = str(model["key"])
-        if turns.is_run_of(key):
+        if write_lock.is_run_of(key):
             return SOON_S
         pending = self._pending(key)
         if pending:
@@ -128,7 +128,7 @@ class Index:
 
     def _drop_others(self, key: str, dimension: int) -> None:
         """Drop the vectors of earlier models, once this one's are complete."""
-        spare = turns.in_the_making()
+        spare = write_lock.in_the_making()
         if vectors.models() - {key, spare}:
             self._open(key, dimension).drop_others(spare=spare)
             log.info("dropped the vectors of all models but %s", key)

@@ -14,7 +14,7 @@ from claude_mem_lite import settings, settings_file
 from claude_mem_lite.capture import client
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import KINDS, Kind
-from claude_mem_lite.search import embedder, lance, turns, vectors
+from claude_mem_lite.search import embedder, lance, vectors, write_lock
 from claude_mem_lite.search.indexing import TEXTS_AT_ONCE, documents
 from claude_mem_lite.search.vectors import Vectors, VectorsError, digest
 from claude_mem_lite.storage import embeddings
@@ -59,17 +59,17 @@ def reembed(setting: str, *, dimension: int, progress: Progress, rebuild: bool =
     record = embedder.resolve(setting, dimension=dimension)
     if is_new:
         settings_file.choose_model(setting, dimension=dimension, only_check=True)
-    with turns.run() as say:
+    with write_lock.run() as say:
         model = embedder.load(record)
         key = model.record.key
         say(key)
-        with turns.step(wait=True):  # the consumer ends its step, and starts no other with this model
+        with write_lock.step(wait=True):  # the consumer ends its step, and starts no other with this model
             if rebuild:
                 vectors.discard()
                 embeddings.forget_vectors()
         run = _Run(model, key, progress)
         made = run.make()
-        with turns.step(wait=True):
+        with write_lock.step(wait=True):
             if is_new:
                 settings_file.choose_model(setting, dimension=dimension)
             run.mark()

@@ -16,7 +16,7 @@ from typing import Any
 from claude_mem_lite import config, locks
 from claude_mem_lite.capture import backlog
 from claude_mem_lite.errors import ClaudeMemError
-from claude_mem_lite.search import turns, vectors
+from claude_mem_lite.search import vectors, write_lock
 from claude_mem_lite.storage import damage, files, models
 from claude_mem_lite.storage.files import connect
 from claude_mem_lite.storage.migrations import MIGRATIONS
@@ -90,7 +90,7 @@ def put_in_place(
     config.refuse_foreign_memory()
     files.refuse_read_only()
     models.close_databases()
-    with turns.run(), paused as late, contextlib.ExitStack() as holding:
+    with write_lock.run(), paused as late, contextlib.ExitStack() as holding:
         held = [(path, holding.enter_context(files.held(path))) for path in files.paths()]
         now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         kept = os.path.join(config.home(), f"{_REPLACED}{now}")

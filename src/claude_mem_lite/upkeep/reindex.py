@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from claude_mem_lite import settings
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.kinds import KINDS
-from claude_mem_lite.search import embedder, turns, vectors
+from claude_mem_lite.search import embedder, vectors, write_lock
 from claude_mem_lite.search.vectors import Vectors, VectorsError, digest
 from claude_mem_lite.storage import damage, embeddings, files
 
@@ -46,7 +46,7 @@ def reindex() -> Found:
     found.left = _damage() if found.indexes or not is_through else {}
     if found.left:
         return found
-    with turns.step(wait=True):
+    with write_lock.step(wait=True):
         _look_at_vectors(found)
     return found
 

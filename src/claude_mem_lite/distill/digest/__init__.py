@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from claude_mem_lite.distill.digest import selection
 from claude_mem_lite.distill.digest.selection import Part, assemble, outline, shorten
-from claude_mem_lite.distill.local import bash, edits, evidence, failures, fields, reading, unknown
 from claude_mem_lite.distill.observation import Capture
+from claude_mem_lite.distill.rules import bash, edits, evidence, failures, fields, reading, unknown
 from claude_mem_lite.text import clean, count, relative
 
 DIGEST_CHARS = 6_000

@@ -1,6 +1,6 @@
 """Cut a text by content: keep the most valuable lines, in order, with marks where lines are missing.
 
-`local.evidence` rates a single line; this module rates it among its neighbours.
+`rules.evidence` rates a single line; this module rates it among its neighbours.
 """
 
 import itertools
@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from claude_mem_lite.distill.local.evidence import code_worth, output_worth, plain_worth
+from claude_mem_lite.distill.rules.evidence import code_worth, output_worth, plain_worth
 from claude_mem_lite.text import clean
 
 # Rates each line of a text among the others; a line rated 0 is cut first and never fills spare room.

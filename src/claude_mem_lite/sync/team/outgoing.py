@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from claude_mem_lite.distill.local import conversation
 from claude_mem_lite.distill.record import local_summary
+from claude_mem_lite.distill.rules import conversation
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.learnings import TOLD

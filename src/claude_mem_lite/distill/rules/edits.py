@@ -13,10 +13,10 @@ from claude_mem_lite.codemap import languages
 from claude_mem_lite.codemap.extract import Function
 from claude_mem_lite.codemap.languages import Change, diff
 from claude_mem_lite.codemap.sources import PYTHON
-from claude_mem_lite.distill.local import fields, hunks
-from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth
-from claude_mem_lite.distill.local.hunks import Hunk
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
+from claude_mem_lite.distill.rules import fields, hunks
+from claude_mem_lite.distill.rules.evidence import best_lines, code_worth, plain_worth
+from claude_mem_lite.distill.rules.hunks import Hunk
 from claude_mem_lite.quoting import named, quote_long_names, quoted
 from claude_mem_lite.repository import PROSE
 from claude_mem_lite.text import TITLE_CHARS, count, join, one_line, unique

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from claude_mem_lite.codemap import languages
-from claude_mem_lite.distill.local import bash, fields
-from claude_mem_lite.distill.local.evidence import best_lines, code_worth, plain_worth
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
+from claude_mem_lite.distill.rules import bash, fields
+from claude_mem_lite.distill.rules.evidence import best_lines, code_worth, plain_worth
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.text import (
     TITLE_CHARS,

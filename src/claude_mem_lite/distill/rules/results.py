@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from claude_mem_lite.capture.simple_commands import Command
-from claude_mem_lite.distill.local import shell
-from claude_mem_lite.distill.local.evidence import output_worth, telling_lines
-from claude_mem_lite.distill.local.failures import count_problems, first_problem
+from claude_mem_lite.distill.rules import shell
+from claude_mem_lite.distill.rules.evidence import output_worth, telling_lines
+from claude_mem_lite.distill.rules.failures import count_problems, first_problem
 from claude_mem_lite.text import join, one_line, unique
 
 _RESULT_CHARS = 200

@@ -2,10 +2,10 @@
 
 import json
 
-from claude_mem_lite.distill.local import fields
-from claude_mem_lite.distill.local.evidence import telling_lines
-from claude_mem_lite.distill.local.failures import decisive_line, exit_code, last_line
 from claude_mem_lite.distill.observation import Capture, Observation, Skip
+from claude_mem_lite.distill.rules import fields
+from claude_mem_lite.distill.rules.evidence import telling_lines
+from claude_mem_lite.distill.rules.failures import decisive_line, exit_code, last_line
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.text import clean, clip, one_line, relative, unique
 

@@ -16,8 +16,8 @@ from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import vetted
 from claude_mem_lite.context.together import changed_with
 from claude_mem_lite.distill.attempts import is_commit
-from claude_mem_lite.distill.local.conversation import without_reason
 from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.distill.rules.conversation import without_reason
 from claude_mem_lite.distill.statements import statements
 from claude_mem_lite.distill.thread import Said as Statement
 from claude_mem_lite.distill.thread import without_repeated_heads

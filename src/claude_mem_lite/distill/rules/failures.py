@@ -6,7 +6,7 @@ Compilers, linters and runners share a handful of formats, so one function finds
 import re
 from collections.abc import Collection, Iterable
 
-from claude_mem_lite.distill.local.hunks import same_start
+from claude_mem_lite.distill.rules.hunks import same_start
 from claude_mem_lite.text import one_line
 
 _MARK = re.compile(r"^(?:E  +|│ )")  # pytest's, and the box that terraform draws

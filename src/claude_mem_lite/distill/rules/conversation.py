@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from claude_mem_lite.distill.local import compaction, fields
 from claude_mem_lite.distill.observation import SUMMARY_CHARS, Capture, Observation, Skip
+from claude_mem_lite.distill.rules import compaction, fields
 from claude_mem_lite.quoting import OPEN, named, quote_blocks, quoted
 from claude_mem_lite.text import clean, clip, first_sentence, join, one_line, sentences
 

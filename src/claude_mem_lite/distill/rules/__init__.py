@@ -7,10 +7,10 @@ import os.path
 from collections.abc import Callable, Sequence
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.local import bash, conversation, edits, fields, reading, unknown
-from claude_mem_lite.distill.local.edits import Edit, edit_of
-from claude_mem_lite.distill.local.reading import is_lookup
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
+from claude_mem_lite.distill.rules import bash, conversation, edits, fields, reading, unknown
+from claude_mem_lite.distill.rules.edits import Edit, edit_of
+from claude_mem_lite.distill.rules.reading import is_lookup
 from claude_mem_lite.text import clip, one_line
 
 __all__ = ["fold", "is_lookup", "observe"]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 
-from claude_mem_lite.distill.local import fields
+from claude_mem_lite.distill.rules import fields
 from claude_mem_lite.text import one_line
 
 ARROW = " → "

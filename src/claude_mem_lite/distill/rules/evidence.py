@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from claude_mem_lite.distill.local.failures import FRAME, is_error
+from claude_mem_lite.distill.rules.failures import FRAME, is_error
 
 # Worth of a line of code to a reader without the file: that of the first matching row, 1 without a match.
 _CODE_WORTH = (

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from claude_mem_lite.capture.simple_commands import Command
-from claude_mem_lite.distill.local import evidence, failures, fields, git, results, runners, shell
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
+from claude_mem_lite.distill.rules import evidence, failures, fields, git, results, runners, shell
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.text import TITLE_CHARS, clip, join, one_line, relative
 
