@@ -1,1 +1,1 @@
-"""Hooks that Claude Code starts: one file an event, standard library only."""
+"""Hooks that Claude Code starts: one file per event, standard library only."""

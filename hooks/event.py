@@ -1,7 +1,7 @@
-"""Run a hook: read the event, scrub it, append it, answer, exit 0 whatever happened.
+"""Run a hook: read the event, scrub it, append it, answer, and exit 0 whatever happens.
 
-A hook is started as `python -I -S FILE` by Claude Code, which waits for it: no site-packages, nothing
-imported that is not needed, and an end by `os._exit`, which saves the interpreter's tidying up.
+Claude Code starts a hook as `python -I -S FILE` and waits for it. So it loads no site-packages, imports only
+what it needs, and ends by `os._exit`, which skips the interpreter's cleanup.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     Ask = Callable[[dict[str, str], str], Callable[[], bytes]]
 
-# Claude Code ends a hook after 10 s: what takes longer to redact is stored without its long strings.
+# Claude Code kills a hook after 10 s: an event that takes longer than this is stored without long strings.
 REDACTION_S = 4.0
-# Cursor starts Claude Code's hooks, too, without an argument: its payloads begin with this field.
+# Cursor also starts Claude Code's hooks, without an argument: its payloads begin with this field.
 _CURSORS_FIRST, _FIRST_BYTES = b'"conversation_id"', 64
 
 
@@ -29,10 +29,10 @@ def run(
 ) -> NoReturn:
     """Handle one event and end the process with status 0.
 
-    A hook of another client has that client's name as its argument. `ask(fields, project_dir)`, with the
-    fields of `inbox.parse`, asks for what to print and returns what waits for it, after the event is stored.
-    `at_start` returns what asks for a session's start, where another client's first prompt brings that.
-    After `redaction_s` the event's long strings are withheld instead of redacted.
+    A hook of another client gets that client's name as its argument. `ask(fields, project_dir)`, with the
+    fields of `inbox.parse`, asks for what to print; the function it returns is called after the event is
+    stored and waits for the answer. `at_start` returns the `ask` of a session's start, for a client whose
+    first prompt brings that. After `redaction_s` long strings are withheld instead of redacted.
     """
 
     def answer() -> bytes:
@@ -56,7 +56,7 @@ def run(
 
 
 def end(answer: Callable[[], bytes]) -> NoReturn:
-    """Print an answer for Claude Code and end the process with status 0, also where there is none."""
+    """Print an answer for Claude Code and end the process with status 0, even after an error."""
     try:
         sys.stdout.buffer.write(answer())
         sys.stdout.buffer.flush()
@@ -66,15 +66,15 @@ def end(answer: Callable[[], bytes]) -> NoReturn:
 
 
 def respond(raw: bytes, ask: Ask | None = None, redaction_s: float | None = None) -> bytes:
-    """Ask about an event, scrubbed, store it, and return the answer; whatever is wrong goes to the log.
+    """Scrub an event, ask for its answer, store it, and return the answer; errors go to the log.
 
-    Nothing comes of an event that says nothing. Where the data directory is another user's, the event is
-    dropped without a word: that user could read it. Commands refuse such a folder in one line.
-    Only the main thread can be given `redaction_s`.
+    An event that says nothing is dropped. If the data directory is another user's, who could read it, every
+    event is dropped silently; commands refuse such a folder in one line. Only the main thread may pass
+    `redaction_s`.
     """
     try:
         if "CLAUDE_MEM_WRITER" in os.environ or config.foreign_memory():
-            return b""  # a client that writes for us is no session
+            return b""  # a client that we run to write texts has no session of the user's
         from claude_mem_lite.capture import inbox
         from claude_mem_lite.redaction.events import scrub_as_set
 
@@ -87,7 +87,7 @@ def respond(raw: bytes, ask: Ask | None = None, redaction_s: float | None = None
             return b""
         config.ensure_folder(config.home())
         try:
-            # Before the event is stored: the web process works meanwhile.
+            # Before the event is stored, so that the web process works meanwhile.
             answer = ask(fields, tree) if ask else None
         except Exception as error:  # noqa: BLE001  (no event is lost for an answer)
             _log(error)
@@ -99,7 +99,7 @@ def respond(raw: bytes, ask: Ask | None = None, redaction_s: float | None = None
 
 
 def _log(error: BaseException) -> None:
-    """Note what went wrong, never the user's text, in the day's log; a full disk is not our last word."""
+    """Write the type of an error, never the user's text, to the day's log; ignore a failure to do so."""
     try:
         from claude_mem_lite.capture.inbox import utc_now
 

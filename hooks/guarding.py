@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Whatever a call holds, a regular expression or a disk takes, the call is not kept waiting for longer.
+# The longest delay of a call, however large it is and however slow a regular expression or the disk is.
 _MOST_S = 1.5
 _MOST_BYTES = 16 << 20
 _RULE_CHARS, _CALL_CHARS, _ID_CHARS = 300, 160, 8
@@ -23,7 +23,7 @@ _PRINT = "SELECT json_object('hookSpecificOutput', json_object('hookEventName', 
 
 
 def answer() -> bytes:
-    """Return what to print on the call on stdin, b"" where no guard speaks against it."""
+    """Return what to print for the call on stdin, b"" if it breaks no guard."""
     import _signal  # type: ignore[import-not-found]  # `signal` takes 3 ms
 
     _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
@@ -32,7 +32,7 @@ def answer() -> bytes:
 
 
 def respond(raw: bytes) -> bytes:
-    """Return the answer to an event, b"" for none. Raises: whatever is wrong with it."""
+    """Return the answer to an event, b"" for none. Raises: any error but sqlite3.Error."""
     if len(raw) > _MOST_BYTES or not guards.may_be_broken(raw):
         return b""
     from claude_mem_lite.capture.fast_sqlite3 import open_read_only, sqlite3
@@ -51,7 +51,7 @@ def respond(raw: bytes) -> bytes:
 
 
 def _answer(memory: Any, event: str, project: str, tree: str, branch: str) -> bytes:
-    """Return the answer that names each broken rule, how its call was understood, and the way to end it.
+    """Return an answer that names each broken rule, the part of the call that breaks it, and how to end it.
 
     SQLite reads and writes the JSON: `import json` costs as much as all the rest.
     """
@@ -74,6 +74,6 @@ def _answer(memory: Any, event: str, project: str, tree: str, branch: str) -> by
 
 
 def _told(text: str, chars: int) -> str:
-    """Return a text as one line of at most so many characters that can close nothing."""
+    """Return a text as one line of at most `chars` characters, without quotes or tags that could end ours."""
     line = visible(text[: 20 * chars])
     return (line if len(line) <= chars else f"{line[: chars - 1]}…").translate(_PLAIN)

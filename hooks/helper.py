@@ -1,6 +1,6 @@
-"""Help a hook that finds the web process down or old: answer in its place within a bound, bring it up.
+"""Help a hook that finds the web process down or outdated: answer in its place, and start the services.
 
-The answer is that of a process with the libraries. Nobody waits for the services.
+A process with the libraries computes the answer, within `TIMEOUT_S`. The hook does not wait for the services.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What is asked at a session's start takes 160 ms on an idle machine, a prompt 300 (benchmarks/context.py).
+# On an idle machine a session's start takes 160 ms, a prompt 300 (benchmarks/context.py).
 TIMEOUT_S = 0.7
 _SIGKILL = 9  # everywhere; `import signal` takes 3 ms
 
 
 def ask(path: str, fields: dict[str, str], project_dir: str, **parameters: str) -> Callable[[], bytes | None]:
-    """Start the helper on what the web process would be asked; what is returned waits for it.
+    """Start a helper process that answers in place of the web process; the function returned waits for it.
 
-    It gives what to print, b"" for nothing, None where there is no answer in time, and notes what is shown.
+    It returns what to print, b"" for nothing, None without an answer in time, and records what is shown.
     """
     import os
 
@@ -43,14 +43,14 @@ def ask(path: str, fields: dict[str, str], project_dir: str, **parameters: str) 
         try:
             body = asked.read()
         finally:
-            os.kill(pid, _SIGKILL)  # it has nothing left to do, or hangs; nobody has waited for it yet
+            os.kill(pid, _SIGKILL)  # it is done or hangs; not waited for, so the pid is its own
         return None if body is None else _taken(body, fields)
 
     return read
 
 
 def start_services() -> None:
-    """Have `up` run in the background, which replaces old services, too, unless the user does not want it."""
+    """Run `up` in the background, which also replaces outdated services, unless autostart is off."""
     import os
 
     from claude_mem_lite import config
@@ -60,20 +60,20 @@ def start_services() -> None:
         return
     null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
-    # A process group of its own: what Claude Code kills at a timeout is the hook's.
+    # A process group of its own, because at a timeout Claude Code kills that of the hook.
     environment = {**os.environ, "CLAUDE_MEM_STARTED_BY": "hook"}
     arguments = [*program, "up", "--quiet"]
     os.posix_spawn(program[0], arguments, environment, file_actions=[null, *nowhere], setpgroup=0)
 
 
 def _command() -> list[str]:
-    """Return the beginning of a command that runs `claude-mem` with its libraries; [] where there is none."""
+    """Return the first words of a command that runs `claude-mem` with its libraries, [] for none."""
     import os
     import sys
 
-    if os.environ.get("CLAUDE_PLUGIN_ROOT"):  # this Python is any one: the services need theirs
+    if os.environ.get("CLAUDE_PLUGIN_ROOT"):  # this may be any Python; the services need theirs
         found = (os.path.join(folder, "claude-mem") for folder in os.get_exec_path())
-        # One in a relative folder would be the user's project's.
+        # A program in a relative folder would belong to the user's project.
         return [path for path in found if os.path.isabs(path) and os.access(path, os.X_OK)][:1]
     return [sys.executable, "-I", "-m", "claude_mem_lite.cli"]
 
@@ -91,7 +91,7 @@ def _taken(body: bytes, fields: dict[str, str]) -> bytes | None:
 
 
 def printed(text: str, event_name: str) -> bytes:
-    """Return what Claude Code takes for context, b"" for no text."""
+    """Return the output that adds a text to Claude Code's context, b"" for no text."""
     if not text:
         return b""
     import json
@@ -102,7 +102,7 @@ def printed(text: str, event_name: str) -> bytes:
 
 
 def note(session_id: str, block: dict[str, object]) -> None:
-    """Have the consumer write down what a session is shown, unless queue.db is locked."""
+    """Have the consumer record what a session is shown, unless queue.db is locked or fails."""
     import contextlib
 
     from claude_mem_lite.capture import inbox

@@ -1,4 +1,4 @@
-"""Answer a hook of another client: its payload becomes Claude Code's events, our answer becomes its own."""
+"""Handle a hook of another client: translate its payload into our events, and our answer into its format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    # Stores an event, given whether to answer it and how long its redaction may take, and returns the answer.
+    # (event, whether to answer it, seconds for its redaction) -> answer; stores the event.
     Handle = Callable[[bytes, bool, float], bytes]
     Ask = Callable[[dict[str, str], str], Callable[[], bytes]]
 
@@ -26,9 +26,9 @@ _NEWEST = (
 def respond(
     client: str, raw: bytes, handle: Handle, redaction_s: float, at_start: Callable[[], Ask] | None = None
 ) -> bytes:
-    """Have each event of a payload handled, the first one answered; return what to print for the client.
+    """Handle each event of a payload, answer the first, and return what to print for the client.
 
-    `at_start` returns what asks for the block of a session's start.
+    `at_start` returns the function that asks for the block of a session's start.
     """
     known, payload = clients.module(client), json.loads(raw.decode("utf-8", "replace"))
     name = payload.get("hook_event_name") if isinstance(payload, dict) else None
@@ -36,7 +36,7 @@ def respond(
         return b""
     started = _started(str(payload.get("session_id"))) if name == known.BRINGS_START else {}
     if client == clients.CURSOR and "cursor_version" not in payload:
-        return handle(raw, True, redaction_s)  # Claude Code's, after all
+        return handle(raw, True, redaction_s)  # it came from Claude Code after all
     ends, answers = time.monotonic() + redaction_s, list[bytes]()
     for at, event in enumerate(known.events(payload)):
         text = json.dumps({"client": client, **event}, ensure_ascii=False)
@@ -48,7 +48,7 @@ def respond(
 
 
 def _started(session_id: str) -> dict[str, str]:
-    """Return the fields of the start of a session that has no prompt since, {} for another."""
+    """Return the fields of a session's start if no prompt has followed it, else {}."""
     from claude_mem_lite.capture.fast_sqlite3 import open_read_only, sqlite3
 
     try:
@@ -65,7 +65,7 @@ def _started(session_id: str) -> dict[str, str]:
 
 
 def _answer(known: ModuleType, name: str, answers: list[bytes]) -> bytes:
-    """Return answers as one, under the client's own name of the event; b"" where that takes no context."""
+    """Join the answers under the client's name of the event; b"" for none, or if that takes no context."""
     told = [
         json.loads(each)["hookSpecificOutput"]["additionalContext"] for each in answers if each[:1] == b"{"
     ]

@@ -1,4 +1,4 @@
-"""PostToolUse and PostToolUseFailure: store the call, and tell what memory has on its file or failure."""
+"""PostToolUse and PostToolUseFailure: store the call, and print what memory has on its file or failure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
-    """Ask what memory knows of the file that a tool named, or of how a call failed.
+    """Ask what memory has on the file that a tool named, or on the failure of a call.
 
-    What is returned waits for it, b"" for nothing. A sub-agent gets nothing: what it reads is not what the
-    session works on.
+    The function returned waits for it, b"" for nothing. A sub-agent gets nothing: the files that it reads are
+    not those that the session works on.
     """
     wanted = {} if fields["agent_id"] else _file(fields) or _failure(fields, project_dir)
     if not wanted:

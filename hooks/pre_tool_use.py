@@ -1,7 +1,7 @@
 """PreToolUse of commands and edits: remind Claude, or ask the user, when a call breaks a guarded rule.
 
-Registered only while there is a guard (`claude-mem learnings guard`); it never denies. What it does stands in
-`guarding`, which Python need not compile for each call.
+Registered only while there is a guard (`claude-mem learnings guard`); it never denies a call. The code is in
+`guarding`, because Python compiles a script at every start, but an imported module only once.
 """
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""SessionEnd: have the session summarized and closed."""
+"""SessionEnd: store the event that has the session summarized and closed."""
 
 if __name__ == "__main__":
     import sys

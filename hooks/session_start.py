@@ -1,14 +1,14 @@
 """SessionStart: print the start block, from the web process or, while that is down, from a helper.
 
-Without either it is a short one, by the standard library from SQLite; the first prompt brings the rest.
+Without either it prints a short block, read from SQLite by itself; the first prompt brings the whole one.
 """
 
 from __future__ import annotations
 
 WEB_TIMEOUT_S = 0.5
-# What else a client may come to name is answered as a startup.
+# Any other source is answered as a startup.
 _SOURCES = frozenset({"startup", "resume", "clear", "compact", "fork"})
-# These conversations have a block from when they began.
+# These conversations already have the block from their beginning.
 _HAVE_ONE = frozenset({"resume", "fork"})
 # Of at most 200 characters each: well below the index's share of a block.
 _FALLBACK_SESSIONS = 5
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
-    """Ask for the block of a session's start; what is returned waits for it, b"" for nothing."""
+    """Ask for the block of a session's start; the function returned waits for it, b"" for nothing."""
     from claude_mem_lite import installed
     from claude_mem_lite.capture import client, inbox
 
@@ -37,7 +37,7 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
         read = helper.ask("/api/context", fields, project_dir, **started)
 
     def answer() -> bytes:
-        code = installed.expected()  # meanwhile the web process works
+        code = installed.expected()  # while the web process works
         printed = read()
         is_old = asked.code is not None and (code is None or code not in {"", asked.code})
         if asked.is_down or asked.is_error or is_old or not inbox.ring():
@@ -50,10 +50,10 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
 
 
 def _keeps_blocks() -> bool:
-    """Tell whether the client stores what hooks print in the transcript, so that a resumed session has it.
+    """Tell whether the client stores hook output in the transcript, so that a resumed session has it.
 
-    2.1.100 and later do, 2.1.90 and earlier do not. The client names itself since 2.1.120: those between
-    that store it are told again. The other clients, whose name is an argument, store it.
+    Claude Code 2.1.100 and later do, 2.1.90 and earlier do not. Only since 2.1.120 the environment names the
+    client: versions between are shown the block again. Other clients, named by an argument, store it.
     """
     import os
     import sys
@@ -62,7 +62,7 @@ def _keeps_blocks() -> bool:
 
 
 def _without_web(fields: dict[str, str], started: dict[str, str], project_dir: str) -> bytes:
-    """Return the session index; a note of it has the first prompt bring the whole block."""
+    """Return the session index as a block; the note of it makes the first prompt bring the whole block."""
     import os
     import time
 
@@ -88,7 +88,7 @@ def _without_web(fields: dict[str, str], started: dict[str, str], project_dir: s
 
 
 def session_index(project_dir: str, *, without: str = "") -> tuple[str, list[str]]:
-    """Return the block with the session index alone and the ids in it, read by the standard library."""
+    """Return a block with only the session index, and the ids in it, by the standard library alone."""
     import time
 
     from claude_mem_lite import config

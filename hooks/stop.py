@@ -1,4 +1,4 @@
-"""Stop and SubagentStop: the assistant's last message."""
+"""Stop and SubagentStop: store the assistant's last message."""
 
 if __name__ == "__main__":
     import sys

@@ -1,6 +1,6 @@
-"""SubagentStart: a short block for a sub-agent; and PreToolUse of the tool that starts one, for its task.
+"""SubagentStart: print a short block for a sub-agent; PreToolUse of the tool that starts it: store its task.
 
-SubagentStart names no task. The call that comes before it does: it is stored like every event, and found in
+SubagentStart names no task, but the call before it does. That is stored like every event, and looked up in
 the queue.
 """
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
-    """Return what asks for the block of a sub-agent and waits for it, b"" for nothing.
+    """Return a function that asks for the block of a sub-agent and waits for it, b"" for nothing.
 
-    It asks once the start is stored: of sub-agents that start at once each gets its own task by their order.
+    It asks after the start is stored: sub-agents that start together get their tasks by the order of starts.
     The client's own sub-agents, which have no type, get no block.
     """
     if fields["event_name"] != "SubagentStart" or not fields["agent_type"]:

@@ -1,9 +1,9 @@
-"""UserPromptSubmit: store the prompt, and tell what memory has on it, unless that takes too long."""
+"""UserPromptSubmit: store the prompt, and print what memory has on it, unless that takes too long."""
 
 from __future__ import annotations
 
 WEB_TIMEOUT_S = 0.15
-# More says no more about what is asked; what is asked stands at one of the ends.
+# The question of a long prompt stands at one of its ends; more text adds nothing to the search.
 _HEAD_CHARS, _TAIL_CHARS = 1_500, 500
 
 TYPE_CHECKING = False
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
-    """Ask what memory has on the prompt; what is returned waits for it, b"" for nothing."""
+    """Ask what memory has on the prompt; the function returned waits for it, b"" for nothing."""
     from claude_mem_lite.capture import client
 
     prompt = fields["prompt"]
-    if not prompt.strip() or prompt.lstrip().startswith("<task-notification>"):  # that is the client's
+    if not prompt.strip() or prompt.lstrip().startswith("<task-notification>"):  # written by the client
         return bytes
     if len(prompt) > _HEAD_CHARS + _TAIL_CHARS:
         prompt = f"{prompt[:_HEAD_CHARS]}\n{prompt[-_TAIL_CHARS:]}"
@@ -31,7 +31,7 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
 
     def answer() -> bytes:
         printed = read()
-        if asked.is_down:  # they stop when nobody needs them, and this session goes on
+        if asked.is_down:  # the services stop when idle, and this session goes on
             from claude_mem_lite.hooks import helper
 
             helper.start_services()
@@ -41,7 +41,7 @@ def ask(fields: dict[str, str], project_dir: str) -> Callable[[], bytes]:
 
 
 def at_start() -> Callable[[dict[str, str], str], Callable[[], bytes]]:
-    """Return what asks for the block of a session's start."""
+    """Return the function that asks for the block of a session's start."""
     from claude_mem_lite.hooks import session_start
 
     return session_start.ask

@@ -1,1 +1,1 @@
-"""Define what `huey_consumer` starts: the Huey instance and its tasks."""
+"""The Huey instance and the tasks that `huey_consumer` runs."""

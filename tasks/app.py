@@ -13,7 +13,7 @@ from claude_mem_lite.tasks.broker import ClaimHuey
 instance.end_if_moved()  # before queue.db is created
 huey = ClaimHuey()
 
-# 5, 10 and 20 s after a failure, then the row is in error.
+# Retries 5, 10 and 20 s after a failure; then the row is in error.
 RETRIES = {"retries": 3, "retry_delay": 5, "retry_backoff": 2}
 
 

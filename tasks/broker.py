@@ -1,8 +1,8 @@
 """At-least-once delivery for Huey on queue.db: a worker claims a message and acknowledges it when done.
 
 Huey's own SQLite storage deletes a message before it runs the task, so that a killed consumer loses it.
-Here a message stays until its task has returned; what a dead consumer had in hand is released by the
-next one. Results, locks and revocation are not kept: no task of ours uses them.
+Here a message stays until its task has returned; the next consumer releases the messages that a dead one
+had claimed. Results, locks and revocation are not stored, because no task of ours uses them.
 """
 
 import contextlib
@@ -31,13 +31,13 @@ from claude_mem_lite.services import instance
 
 log = logging.getLogger(__name__)
 
-# A message in whose company this many consumers died is set aside.
+# A message that this many consumers had claimed when they died is set aside.
 MAX_CRASHES = 5
-# Without a ring a waiting worker looks again after this long; it also bounds a retry's lateness.
+# Without a ring a waiting worker polls after this long, which also bounds how late a retry starts.
 POLL_S = 1.0
-# A message whose task could not even be scheduled again, for want of disk space say, is tried after this.
+# Delay of a message whose task could not even be rescheduled, for example on a full disk.
 STRANDED_S = 5.0
-# Nothing is put off for so long: what is due later was put off before the clock stepped back.
+# No delay is as long: a message due later was scheduled before the clock was set back, and runs now.
 LONGEST_DELAY_S = 600.0
 
 
@@ -58,10 +58,10 @@ class JsonSerializer(Serializer):
 
 
 class ClaimStorage(SqliteStorage):
-    """Huey's queue in the table `task` of queue.db, one row a message until it is acknowledged.
+    """Huey's queue in the table `task` of queue.db, one row per message until it is acknowledged.
 
     A message to be run later is the same row with a `due` time (Unix seconds), so that scheduling,
-    retrying and running are one statement each and nothing lies between two tables.
+    retrying and running take one statement each, and no message moves between two tables.
     """
 
     blocking = True
@@ -94,11 +94,11 @@ class ClaimStorage(SqliteStorage):
         return []
 
     def dequeue(self) -> bytes | None:
-        """Claim the most urgent message that is due; wait up to a second for one, then look in the spool."""
+        """Claim the most urgent message that is due; wait up to a second for one, then try the spool."""
         data = self._claim()
         if data is None:
             self._silence()
-            data = self._claim()  # a ring may have come between the look and the silence
+            data = self._claim()  # the bell may have rung between the claim and the silence
         if data is None:
             self._wait()
             data = self._claim()
@@ -107,9 +107,9 @@ class ClaimStorage(SqliteStorage):
         return data
 
     def claim_more(self, limit: int) -> dict[int, bytes]:
-        """Claim further messages for the task of this thread's own, of its priority, to be run with it.
+        """Claim further messages of the same task and priority as this thread's own, to be run with it.
 
-        None while this thread's own, or one of them, was in hand when a consumer died.
+        Messages that a dead consumer had claimed are left out; none are claimed if this thread's own is one.
         """
         if self._mine.id in self._alone:
             return {}
@@ -131,9 +131,9 @@ class ClaimStorage(SqliteStorage):
         return {message_id: bytes(data) for message_id, data in rows}
 
     def give_back(self, message_ids: Collection[int]) -> None:
-        """Free messages that `claim_more` has claimed, to be run one at a time."""
+        """Release messages that `claim_more` has claimed, to be run one at a time."""
         self._alone.update(message_ids)
-        self._stranded.update(message_ids)  # should the disk be full
+        self._stranded.update(message_ids)  # in case the disk is full
         self._mine.more = [each for each in self._mine.more if each not in message_ids]
         with self.db(commit=True) as cursor:
             free = [(message_id,) for message_id in message_ids]
@@ -148,11 +148,11 @@ class ClaimStorage(SqliteStorage):
         self._alone.difference_update(done)
 
     def strand(self) -> None:
-        """Note that this thread could neither finish nor schedule its messages, to be free again later."""
+        """Note this thread's messages, which it could neither finish nor reschedule, for a later release."""
         self._stranded.update((self._mine.id, *self._mine.more))
 
     def bury(self, message_id: int | None = None) -> None:
-        """Set a message aside, kept but never run: one of this thread's, or `message_id`."""
+        """Set a message aside, stored but never run: this thread's own, or `message_id`."""
         self.sql(
             "UPDATE task SET queue = queue || '!dead', claimed = 0 WHERE id = ?",
             (self._mine.id if message_id is None else message_id,),
@@ -160,7 +160,7 @@ class ClaimStorage(SqliteStorage):
         )
 
     def release(self) -> list[bytes]:
-        """Give back what a dead consumer had claimed; return what is thereby set aside as poison."""
+        """Release the messages that a dead consumer had claimed; return those set aside as poison."""
         self.sql(
             "UPDATE task SET claimed = 0, crashes = crashes + 1 WHERE queue = ? AND claimed = 1",
             (self.name,),
@@ -195,8 +195,8 @@ class ClaimStorage(SqliteStorage):
         )
 
     def _claim(self) -> bytes | None:
-        # A message that was in hand when a consumer died is run in the company of no other such one:
-        # otherwise a poisoned task drags its neighbours down with it.
+        # Of the messages that a dead consumer had claimed, one runs at a time: otherwise a poisoned task
+        # would drag its neighbours down with it.
         due = (
             "SELECT id, data FROM task WHERE queue = :queue AND claimed = 0 AND NOT due BETWEEN :now AND :far"
             " AND (crashes = 0 OR NOT"
@@ -234,7 +234,7 @@ class ClaimStorage(SqliteStorage):
 
     def _create_connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection = super()._create_connection()
-        # What a power cut takes back here is run again; only the hooks' commits must reach the disk.
+        # A task whose commit is lost in a power cut runs again; only the hooks' commits must reach the disk.
         connection.execute("PRAGMA synchronous = NORMAL")
         return connection
 
@@ -248,7 +248,7 @@ class ClaimHuey(Huey):
         )
 
     def dequeue(self) -> Task | None:
-        """Claim a task; set a message aside that no task of this version answers to."""
+        """Claim a task; set a message aside for which this version has no task."""
         data = self.storage.dequeue()
         if data is None:
             return None
@@ -260,7 +260,7 @@ class ClaimHuey(Huey):
             return None
 
     def execute(self, task: Task, timestamp: dt.datetime | None = None) -> Any:
-        """Run a task and acknowledge its message; what kills the thread leaves the claim standing."""
+        """Run a task and acknowledge its message; if the thread is killed, the claim remains."""
         try:
             value = super().execute(task, timestamp)
             self.storage.acknowledge()

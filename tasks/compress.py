@@ -1,4 +1,4 @@
-"""compress: turn one event of the queue into an observation, or note why there is none."""
+"""compress: turn one event of the queue into an observation, or record why there is none."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# What waits is worked on so many at a time: a transaction costs as much as what is written in it, and a new
-# event waits for the end of one.
+# Events per batch: a transaction costs as much as the writes in it, so a batch saves time, but a new event
+# waits for its end.
 _AT_ONCE = 20
 
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["normal"])
 def compress(event_id: str) -> None:
-    """Distill an event by rules, at once; Claude's words replace the local ones later (see `rewrite`).
+    """Distill an event by rules at once; Claude's rewrite replaces the text later (see `rewrite`).
 
-    The end of a session, or its compaction, also has it summarized.
+    The end of a session or its compaction also summarizes the session.
     """
     from claude_mem_lite.codemap.heal import decay
     from claude_mem_lite.distill.record import record_event
@@ -42,7 +42,7 @@ def compress(event_id: str) -> None:
     if event.event_name in {"Stop", "SessionEnd", "PreCompact"}:
         try:
             meanwhile.take_in(event)
-        except Exception:  # the end of the turn is told all the same
+        except Exception:  # the end of the turn is recorded all the same
             log.exception("what was typed in a turn was not taken in")
     if event.event_name in {"SessionEnd", "PreCompact"}:
         summarize(event.session_id, retell=not event.finished_at)
@@ -62,9 +62,9 @@ def compress(event_id: str) -> None:
 
 
 def _with_others(event: PendingEvent) -> bool:
-    """Work on an event together with others that wait; False where it is alone or that has failed.
+    """Process an event in a batch with others that wait; return False if it is alone or the batch failed.
 
-    What has failed is worked on one at a time, so that only the event at fault is tried again.
+    The events of a failed batch are processed one at a time, so that only the one at fault is retried.
     """
     from claude_mem_lite.distill import record
     from claude_mem_lite.learnings.evolve import check_code

@@ -12,9 +12,9 @@ from claude_mem_lite.tasks.app import huey
 if TYPE_CHECKING:
     from claude_mem_lite.search.indexing import Index
 
-# After everything that makes memory: a search finds by full text meanwhile.
+# Below all tasks that write memory: until then, full-text search finds the rows.
 PRIORITY = 3
-# What comes in together is embedded together.
+# Rows that arrive together are embedded together.
 _DELAY_S = 1.0
 _SOON_S = 30.0
 
@@ -24,7 +24,7 @@ _at_work = threading.Lock()
 
 @huey.task(priority=PRIORITY)
 def embed() -> None:
-    """Embed some of what is pending, and schedule the next step; one worker does so at a time."""
+    """Embed some of the pending rows and schedule the next step; one worker does so at a time."""
     if not _at_work.acquire(blocking=False):
         return
     try:
@@ -46,7 +46,7 @@ def optimize() -> None:
 
 
 def embed_in(delay_s: float = _DELAY_S) -> None:
-    """Have a step taken after a while, unless one is due before."""
+    """Schedule a step, unless one is due earlier or the delay is too long."""
     at = time.time() + delay_s
     if delay_s <= _SOON_S and not time.time() <= _scheduled["at"] <= at:
         _scheduled["at"] = at

@@ -1,4 +1,4 @@
-"""heal: resolve a project's calls after its code has changed, and confirm them by what was observed."""
+"""heal: resolve a project's calls after its code has changed, and confirm them by observed calls."""
 
 import threading
 import time
@@ -7,8 +7,8 @@ from collections import defaultdict
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.tasks.app import RETRIES, huey
 
-# What is edited together is resolved together; resolving takes at most a tenth of one worker's time, but no
-# project waits longer than five minutes for it.
+# Files that are edited together are resolved together. Resolving takes at most a tenth of one worker's time,
+# but no project waits longer than five minutes for it.
 _DELAY_S, _LONGEST_S = 2.0, 300.0
 _SHARE = 10
 
@@ -19,7 +19,7 @@ _at_work = threading.Lock()
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["low"])
 def heal(project_dir: str, session_id: str) -> None:
-    """Bring a project's map in step with its files, resolve its calls, and take in what was observed."""
+    """Update a project's code map from its files, resolve its calls, and confirm them by observations."""
     from claude_mem_lite.codemap import file_index, graph
     from claude_mem_lite.codemap.heal import heal as heal_by_observations
     from claude_mem_lite.learnings.evolve import check_code
@@ -44,7 +44,7 @@ def heal(project_dir: str, session_id: str) -> None:
 
 
 def heal_in(project_dir: str, session_id: str) -> None:
-    """Have a project healed after a while, unless that is due already."""
+    """Schedule `heal` for a project after a delay, unless it is scheduled already."""
     now = time.time()
     if not now <= _due[project_dir]:
         delay_s = max(_DELAY_S, _not_before[project_dir] - now)

@@ -8,7 +8,7 @@ from claude_mem_lite.tasks.sync import sync_in_background
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["low"])
 def learn(session_id: str) -> None:
-    """Take in what the user has stated; what Claude finds comes with its words (see `rewrite`)."""
+    """Store what the user has stated; learnings that Claude finds come with its summary (see `rewrite`)."""
     from claude_mem_lite.learnings import session
 
     session.learn(session_id)

@@ -1,4 +1,4 @@
-"""Run tasks by the clock. Slots are UTC, may be missed while the machine sleeps, and may run twice."""
+"""Run tasks periodically. Slots are UTC, may be missed while the machine sleeps, and may run twice."""
 
 import datetime as dt
 import logging
@@ -15,23 +15,23 @@ from claude_mem_lite.tasks.summarize import summarize
 log = logging.getLogger(__name__)
 
 IDLE = dt.timedelta(minutes=2)
-# A session that nobody has ended is told by Claude after so long; older ones only when asked for.
+# Claude summarizes a session that was not ended after this much silence; an older one only on request.
 SILENT, FORGOTTEN = dt.timedelta(minutes=30), dt.timedelta(days=1)
-# A work tree is looked at after a checkout if it was worked in so lately.
+# A work tree is checked after a checkout if it was worked in within this time.
 WORKED_IN = dt.timedelta(days=7)
 URGENT = 50  # before every event: a long queue must not keep the spool waiting
 
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def requeue() -> None:
-    """Take in what lies in the spool, and give every unfinished event its message back."""
+    """Store the events of the spool, and enqueue a message for each unfinished event without one."""
     backlog.take_in_spool()
     backlog.requeue()
 
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def summarize_idle() -> None:
-    """Have the sessions summarized that have been silent for two minutes."""
+    """Summarize the sessions that have been silent for two minutes."""
     from claude_mem_lite.storage import queries
 
     for session_id in queries.sessions_to_summarize(idle_since=_ago(IDLE)):
@@ -40,7 +40,7 @@ def summarize_idle() -> None:
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def rewrite_waiting() -> None:
-    """Go on with what waits for Claude, and have it tell the sessions that fell silent; only with a key."""
+    """Go on with Claude's rewrites, and request summaries of sessions that fell silent; only with a key."""
     from claude_mem_lite.storage import rewrites
 
     chosen = settings.load()
@@ -55,7 +55,7 @@ def rewrite_waiting() -> None:
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def embed_pending() -> None:
-    """Go on with what has no vector yet: the web process may have been down."""
+    """Embed the rows that have no vector yet: the web process may have been down."""
     embed_in()
 
 
@@ -67,7 +67,7 @@ def optimize_vectors() -> None:
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def look_after() -> None:
-    """Stop the services when nobody needs them, and start them anew after an upgrade."""
+    """Stop the services when they are idle, and restart them after an upgrade."""
     from claude_mem_lite.services import lifetime
 
     lifetime.look()
@@ -75,7 +75,7 @@ def look_after() -> None:
 
 @huey.periodic_task(crontab(minute="*"), priority=URGENT)
 def look_at_trees() -> None:
-    """Ask work trees in which another commit was checked out what has become of what sessions stated."""
+    """Check what sessions stated against work trees in which another commit was checked out since."""
     from claude_mem_lite.distill.looks import look_again
     from claude_mem_lite.storage import timeline
 
@@ -85,7 +85,7 @@ def look_at_trees() -> None:
 
 @huey.periodic_task(crontab(minute="37", hour="*"), priority=URGENT)
 def look_at_projects() -> None:
-    """Have work trees that are gone leave the code map, and folders that nobody has looked at be known."""
+    """Delete the code map of work trees that are gone, and register folders of sessions not yet known."""
     from claude_mem_lite.storage import projects
 
     projects.tidy()
@@ -93,7 +93,7 @@ def look_at_projects() -> None:
 
 @huey.periodic_task(crontab(minute="7", hour="*"), priority=URGENT)
 def prune(now: dt.datetime | None = None) -> None:
-    """Take out finished events, log entries and log files as `[retention]` says; give large room back."""
+    """Prune finished events, log entries and files by `[retention]`; vacuum databases that are half free."""
     from claude_mem_lite.storage import files
     from claude_mem_lite.upkeep import retention
 
@@ -105,5 +105,5 @@ def prune(now: dt.datetime | None = None) -> None:
 
 
 def _ago(time: dt.timedelta) -> str:
-    """Return the moment so long ago, as the databases write it."""
+    """Return the moment that lies `time` ago, in the format of the databases."""
     return inbox.utc_text((dt.datetime.now(dt.UTC) - time).timestamp())

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from claude_mem_lite.claude.request_cycle import Step
     from claude_mem_lite.settings import Settings
 
-# A capture that stands alone is sent after so long at the latest; `claude.rewrite` knows what is ripe.
+# After a capture, the delay until it may be ripe; `claude.rewrite` decides what is.
 _RIPE_S = 12.0
-# After every capture: local words at once are worth more than better ones.
+# Below every capture: a text by rules at once is worth more than a better one later.
 PRIORITY = 5
-# What is further away is left to the periodic task.
+# A step that is further away is left to the periodic task.
 _SOON_S = 90.0
 
 _scheduled = {"at": 0.0}
@@ -25,7 +25,7 @@ _scheduled = {"at": 0.0}
 
 @huey.task(priority=PRIORITY)
 def rewrite() -> None:
-    """Take one step, and schedule the next; without a key nothing of it is loaded."""
+    """Take one step and schedule the next; without a key, none of the modules for it are loaded."""
     _scheduled["at"] = 0.0
     chosen = settings.load()
     if chosen.credential is None:
@@ -46,7 +46,7 @@ def rewrite() -> None:
 
 
 def _later(settings: Settings, *, now: float) -> Step:
-    """Take a step about what nobody waits for: calls first, then evaluations."""
+    """Take a step for which nobody waits: unresolved calls first, then evaluations."""
     from claude_mem_lite.claude import unresolved_calls
 
     step = unresolved_calls.step(settings, now=now)
@@ -58,7 +58,7 @@ def _later(settings: Settings, *, now: float) -> Step:
 
 
 def rewrite_in(delay_s: float) -> None:
-    """Have the next step taken after a while, unless one is due before, or there is no key."""
+    """Schedule the next step, unless one is due earlier, the delay is too long or there is no key."""
     at = time.time() + delay_s
     if settings.load().credential and delay_s <= _SOON_S and not time.time() <= _scheduled["at"] <= at:
         _scheduled["at"] = at
@@ -66,5 +66,5 @@ def rewrite_in(delay_s: float) -> None:
 
 
 def rewrite_when_ripe() -> None:
-    """Have a step taken when a capture of this moment may be ripe."""
+    """Schedule a step for the time when a capture of this moment may be ripe."""
     rewrite_in(_RIPE_S)

@@ -9,7 +9,7 @@ from claude_mem_lite.tasks.rewrite import rewrite_in
 
 @huey.task(**RETRIES, priority=inbox.PRIORITIES["high"])
 def summarize(session_id: str, retell: bool = False) -> None:  # noqa: FBT001, FBT002  (a message's arguments)
-    """Summarize a session from its prompts, observations and last messages; with `retell` by Claude, too."""
+    """Summarize a session from its prompts, observations and last messages; with `retell`, by Claude too."""
     from claude_mem_lite.context.shown import measure_use
     from claude_mem_lite.distill.looks import look_at
     from claude_mem_lite.distill.record import summarize_session

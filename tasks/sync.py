@@ -1,4 +1,4 @@
-"""sync: start a process that syncs with the hub, where one is set up."""
+"""sync: start a process that syncs with the hub, if one is set up."""
 
 import logging
 import random
@@ -16,16 +16,16 @@ from claude_mem_lite.tasks.app import huey
 
 log = logging.getLogger(__name__)
 
-_LISTENS_FOR_S = 60.0  # before it looks whether that hub is still the one
-_AT_ONCE_S = 1.0  # in which the machines of a team, which all hear it at once, begin to sync
+_LISTENS_FOR_S = 60.0  # before a listener checks that the hub is still the same
+_AT_ONCE_S = 1.0  # over which the machines of a team, all notified at once, spread their syncs
 _listeners: dict[str, threading.Thread] = {}
 
 
 def sync_in_background() -> bool:
     """Start a sync, unless no hub is set up; return whether one was started.
 
-    In a process of its own: a slow hub keeps no worker waiting, and to forget what another machine has
-    forgotten it stops the consumer for the moment. One that finds another at work ends at once.
+    It runs in a process of its own: a slow hub then blocks no worker, and the sync can stop the consumer
+    while it forgets what another machine has forgotten. It ends at once if another sync is running.
     """
     hubs = [of for of in (setup.OWN, setup.TEAM) if setup.is_set_up(of)]
     if not hubs:
@@ -49,9 +49,9 @@ def _start_sync() -> subprocess.Popen[bytes]:
 
 
 def _start_listener(of: str) -> None:
-    """Have a thread listen to a hub that says when there is something new, unless one does already.
+    """Start a thread that listens to a hub with notifications, unless one is running.
 
-    One that has lost its connection ends, and the next sync starts another.
+    A listener that loses its connection ends, and the next sync starts another.
     """
     chosen, before = setup.load(of), _listeners.get(of)
     if chosen is None or not chosen.hub.startswith("postgres:") or (before and before.is_alive()):

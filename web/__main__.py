@@ -17,7 +17,7 @@ from claude_mem_lite.services import instance
 
 log = logging.getLogger(__name__)
 
-# With uvicorn's 64 KiB a client that sends more finds its connection closed, not an answer that says why.
+# With uvicorn's 64 KiB, a longer request would get a closed connection instead of an answer that says why.
 _LONGEST_HEAD_BYTES = 4 << 20
 # Source: sys/un.h and sys/ucred.h of macOS: struct xucred begins with its version and the user's id.
 _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
@@ -28,11 +28,11 @@ def main() -> None:
     instance.end_if_moved()
     config.ensure_home()
     logs.configure("web")
-    # Before numpy is loaded: its threads wait busily, and what they multiply here is small.
+    # Set before numpy is loaded: its threads busy-wait, and the matrices here are small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     instance.stop_when_orphaned()
     instance.become_the_only("web")
-    # uvicorn would make a socket of its own open to everybody.
+    # A socket that uvicorn creates would be open to everybody.
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         with contextlib.suppress(FileNotFoundError):
             if os.path.isdir(config.socket_path()):
@@ -53,11 +53,11 @@ def main() -> None:
 class OwnUserProtocol(H11Protocol):
     """uvicorn's HTTP for connections of this user; others are closed before a byte is read.
 
-    So it is whatever the permissions of the folder have become.
+    This holds whatever the permissions of the folder are.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Look who is there."""
+        """Abort the connection if another user is at the other end."""
         if peer_uid(transport.get_extra_info("socket")) != os.geteuid():
             log.warning("a connection of another user was refused")
             transport.abort()
@@ -66,7 +66,7 @@ class OwnUserProtocol(H11Protocol):
 
 
 def peer_uid(connection: Any) -> int | None:
-    """Return the user at the other end of a unix socket's connection; None where nobody can tell."""
+    """Return the user id at the other end of a unix socket's connection; None if it is unknown."""
     try:
         if sys.platform == "darwin":
             data = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)

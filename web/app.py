@@ -1,7 +1,7 @@
 """Build the Starlette app on the unix socket: context, search and details, from the two databases.
 
-It writes nothing but messages for the consumer. Every answer is JSON; wrong parameters are 422, unknown ids
-404, a part that is down 503, each with an `error` that says what.
+It writes nothing but messages for the consumer. Every answer is JSON. Wrong parameters get a 422, unknown ids
+a 404, a part that is down a 503, each with an `error` that says why.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ _LONGEST_BODY_BYTES = 32 << 20
 _asked = {"at": STARTED}
 _IDLE_LOOK_S = 60.0
 
-# Columns that say where a row stands on its way, not what is remembered.
+# Columns that hold the processing state of a row, not its content.
 _INTERNAL = frozenset({
     "pk", "tier", "upgrade", "upgrade_attempts", "upgrade_due", "upgrade_note", "batch", "retold",
     "retold_pk", "summarized_pk", "embedding_status",
@@ -68,11 +68,11 @@ _INTERNAL = frozenset({
 
 
 class _TooLargeError(ValueError):
-    """A request has a longer body than any of ours."""
+    """The body of a request is longer than any that our clients send."""
 
 
 class _Bounded:
-    """Takes no endless body, notes when something was asked last, and says which code answers."""
+    """Middleware that bounds the body, notes the time of the last request and identifies the code served."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
@@ -99,7 +99,7 @@ class _Bounded:
 
 
 def health(_: Request) -> JSONResponse:
-    """Say that this process serves, and what it serves."""
+    """Return that this process serves, with its version, code, schema, age and data directory."""
     return JSONResponse({
         "status": "ok",
         "version": __version__,
@@ -113,17 +113,17 @@ def health(_: Request) -> JSONResponse:
 
 
 def queue_stats(_: Request) -> JSONResponse:
-    """Say how many events are raw, done and in error."""
+    """Return how many events are raw, done and in error."""
     return JSONResponse(queries.queue_stats())
 
 
 def status(_: Request) -> JSONResponse:
-    """Return what `claude-mem status` tells of the memory."""
+    """Return the state of the memory that `claude-mem status` shows."""
     return JSONResponse(memory_state.state())
 
 
 def search(request: Request) -> JSONResponse:
-    """Return what is remembered of some words."""
+    """Return the search results for a query."""
     wanted = parse(SearchParameters, request)
     started = time.monotonic()
     scope = Scope(
@@ -142,7 +142,7 @@ def search(request: Request) -> JSONResponse:
 
 
 def observation(request: Request) -> JSONResponse:
-    """Return one observation whole with its neighbours in time; or what else has the id, in the project."""
+    """Return a whole observation with its neighbours in time, or another kind of row that has the id."""
     prefix, project_dir = request.path_params["observation_id"], parse(DetailParameters, request).project
     try:
         row = queries.observation(prefix, project_dir)
@@ -156,7 +156,7 @@ def observation(request: Request) -> JSONResponse:
 
 
 def _other(prefix: str, project_dir: str | None) -> dict[str, Any]:
-    """Return the learning, the function or the session whose id begins so."""
+    """Return the learning, function, colleague's line or session whose id begins with `prefix`."""
     kinds: tuple[Kind, ...] = ("learning", "function")
     rows = [row for kind in kinds for row in by_prefix(kind, prefix, project_dir)]
     theirs = team.opened(prefix, project_dir) if len(prefix) >= queries.MIN_ID_PREFIX and not rows else []
@@ -192,7 +192,7 @@ def function_history(request: Request) -> JSONResponse:
 
 
 def learnings(request: Request) -> JSONResponse:
-    """Return what has been learned, of a project and what holds everywhere."""
+    """Return the learnings of a project and those that hold everywhere, with the pairs that may conflict."""
     wanted = parse(LearningsParameters, request)
     rows = learning_rows.find(
         wanted.project,
@@ -207,7 +207,7 @@ def learnings(request: Request) -> JSONResponse:
 
 
 def findings(request: Request) -> JSONResponse:
-    """Return what fails in a project and what worked, that first which most sessions met."""
+    """Return a project's recurring failures with their cures, those that most sessions met first."""
     wanted = parse(FindingsParameters, request)
     found = put_together(finding_rows.known(wanted.project))
     told = [each.as_json() for each in found if len(each.sessions) >= wanted.sessions][: wanted.limit]
@@ -215,19 +215,19 @@ def findings(request: Request) -> JSONResponse:
 
 
 async def summarize(request: Request) -> JSONResponse:
-    """Have a session summarized: 200 with the summary, 202 when it takes longer."""
+    """Summarize a session: 200 with the summary, 202 when it takes longer."""
     wanted = SummarizeParameters.model_validate_json(await request.body() or b"{}")
     return await run_in_threadpool(_summary, wanted.session_id, wanted.wait_s)
 
 
 def _summary(session_id: str, wait_s: float) -> JSONResponse:
-    """Leave the work to the consumer, which alone talks to the API, and look until it is done."""
+    """Leave the work to the consumer, which alone calls the API, and poll until it is done."""
     queries.known_session(session_id)
     deadline = time.monotonic() + wait_s
     message = inbox.enqueue(inbox.SUMMARIZE, session_id, True, priority="high")
     is_listening = inbox.ring()
     while True:
-        # In this order: between the two looks the task may end, but not begin to wait for Claude.
+        # In this order: between the two queries the task may end, but cannot begin to wait for Claude.
         waits = queries.is_message_left(message)
         session = queries.known_session(session_id)
         waits = waits or session.upgrade == rewrites.WAITING
@@ -258,7 +258,7 @@ async def embed(request: Request) -> JSONResponse:
 
 
 async def model(request: Request) -> JSONResponse:
-    """Say which model search uses; a POST has it chosen anew, for the settings have changed."""
+    """Return the model that search uses; a POST chooses it again, after the settings have changed."""
     if request.method == "POST":
         await run_in_threadpool(searcher.choose_anew, now=time.monotonic())
     return JSONResponse(searcher.model())

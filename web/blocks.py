@@ -1,4 +1,4 @@
-"""Answer hooks with blocks: at a session's start, for a prompt, about a file, for a sub-agent."""
+"""Answer hooks with blocks: at a session's start, for a prompt, about a file or failure, for a sub-agent."""
 
 import contextlib
 import time
@@ -30,9 +30,9 @@ from claude_mem_lite.web.parameters import (
     parse,
 )
 
-# Between a hook that finds the services down and this process.
+# The longest time between a hook that finds the services down and the start of this process.
 _JUST_NOW_S = 60.0
-# A prompt waits so long for the vector of its words, which are searched meanwhile.
+# How long a prompt waits for its vector; the full-text search runs meanwhile.
 MEANING_S = 0.05
 
 searcher = Searcher()
@@ -80,7 +80,7 @@ def recall(request: Request) -> Response:
 
 
 def touch(request: Request) -> Response:
-    """Return what memory knows of a file, once for each file and session."""
+    """Return what memory has on a file, once for each file and session."""
     wanted = parse(TouchParameters, request)
     with shown_sessions.turn(wanted.session_id) as shown:
         if wanted.is_late:
@@ -92,7 +92,7 @@ def touch(request: Request) -> Response:
 
 
 def failure(request: Request) -> Response:
-    """Return what worked when a call failed before as this one does, once for each cause and session."""
+    """Return what worked when a call failed the same way before, once for each cause and session."""
     wanted = parse(FailureParameters, request)
     given = {"command": wanted.command, "file_path": wanted.file}
     payload = {"tool_input": given, "error": wanted.error}
@@ -107,7 +107,7 @@ def failure(request: Request) -> Response:
 
 
 def subagent(request: Request) -> Response:
-    """Return what a sub-agent gets as it starts; it counts as shown to nobody else."""
+    """Return the block for the start of a sub-agent; it does not count as shown to the session."""
     wanted = parse(SubagentParameters, request)
     if wanted.is_late:
         return _too_late(wanted)
@@ -123,7 +123,7 @@ def subagent(request: Request) -> Response:
 
 
 def _answer(wanted: BlockParameters, answer: Answer, shown: Shown) -> Response:
-    """Return a block to who asked; what a hook gets in time counts as shown."""
+    """Return a block as JSON, or as the output of a hook; what a hook gets in time counts as shown."""
     if not wanted.hook:
         return JSONResponse(answer.block.as_json(explain=wanted.explain))
     if wanted.is_late:
@@ -140,7 +140,7 @@ def _answer(wanted: BlockParameters, answer: Answer, shown: Shown) -> Response:
 
 
 async def _sent(wanted: BlockParameters, notes: Iterable[dict[str, Any]]) -> None:
-    """Have noted what was shown, unless its hook had given up before all of it was sent."""
+    """Record what was shown, unless its hook had given up before all of it was sent."""
     if wanted.is_late:
         shown_sessions.forget(wanted.session_id)
         return
@@ -161,13 +161,13 @@ def _nothing(afterwards: BackgroundTasks | None = None) -> Response:
 
 
 def _note(session_id: str, shown: dict[str, Any], at: str) -> None:
-    """Have the consumer write down what was shown; this process writes no memory."""
+    """Have the consumer record what was shown; this process does not write to the memory."""
     inbox.enqueue(inbox.SHOWN, session_id, shown, at, priority="high")
     inbox.ring()
 
 
 def warm_newest() -> None:
-    """Get ready for the prompts of the session whose hook has these services started, if one has."""
+    """Warm the search for the prompts of the session whose hook started these services, if one did."""
     with (
         contextlib.suppress(DatabaseError),
         memory_database.connection_context(),
@@ -179,6 +179,6 @@ def warm_newest() -> None:
 
 
 def _warm(project_dir: str) -> None:
-    """Get ready for the session's first prompt, which waits for no model."""
+    """Warm the search for a session's first prompt, which does not wait until the model is loaded."""
     if settings.load().recall_tokens_per_session:
         searcher.warm(project_dir, now=time.monotonic())

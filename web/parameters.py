@@ -1,4 +1,4 @@
-"""Define each address's parameters, checked by pydantic; a wrong one is 422."""
+"""The parameters of each address, validated by pydantic; a wrong one is answered with 422."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ ProjectPath = Annotated[str, AfterValidator(_project)]
 
 
 class Parameters(BaseModel):
-    """Unknown names are refused."""
+    """The base of all parameters: unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class BlockParameters(Parameters):
-    """What the addresses of blocks take.
+    """Parameters of the addresses that answer with a block.
 
-    A hook names its event, as `hook`, and until when it waits, in seconds of this machine's monotonic clock:
-    it gets what it has to print, or nothing once it is too late; and what it gets counts as shown.
+    A hook sends the name of its event as `hook`, and its `deadline` in seconds of this machine's monotonic
+    clock: it gets the output to print, or nothing once it is too late; and what it gets counts as shown.
     """
 
     project_path: ProjectPath
@@ -56,20 +56,20 @@ class BlockParameters(Parameters):
 
 
 class ContextParameters(BlockParameters):
-    """What `/api/context` takes; `idle_s`: so many seconds ago a forked conversation had its last answer."""
+    """Parameters of `/api/context`; `idle_s` is the time since a forked conversation's last answer."""
 
     source: Source = "startup"
     idle_s: float | None = Field(None, ge=0, le=1e9)
 
 
 class RecallParameters(BlockParameters):
-    """What `/api/recall` takes: a prompt."""
+    """Parameters of `/api/recall`: a prompt."""
 
     q: str = Field(max_length=20_000)
 
 
 class SubagentParameters(BlockParameters):
-    """What `/api/subagent` takes: a sub-agent of a session, or the task `q` of one that could be."""
+    """Parameters of `/api/subagent`: a sub-agent of a session, or the task `q` of a hypothetical one."""
 
     agent_id: str = ""
     agent_type: str = ""
@@ -77,15 +77,15 @@ class SubagentParameters(BlockParameters):
 
 
 class TouchParameters(BlockParameters):
-    """What `/api/touch` takes: the file that a tool named, absolute or relative to the project."""
+    """Parameters of `/api/touch`: the file that a tool named, absolute or relative to the project."""
 
     file: Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(projects.in_project)]
 
 
 class FailureParameters(BlockParameters):
-    """What `/api/failure` takes: a tool whose call failed, its command or file, and what was said of that.
+    """Parameters of `/api/failure`: the tool whose call failed, its command or file, and the error.
 
-    `work_tree` is the folder that was worked in, where that is not the project's own.
+    `work_tree` is the folder of the work, if it is not the project's own.
     """
 
     tool: str = Field(min_length=1, max_length=200)
@@ -96,7 +96,7 @@ class FailureParameters(BlockParameters):
 
 
 class SearchParameters(Parameters):
-    """What `/api/search` takes; without `project` it searches everywhere, with it nowhere else."""
+    """Parameters of `/api/search`; with `project` it searches that project alone, without it all."""
 
     q: str = Field(min_length=1, max_length=2_000)
     limit: int = Field(10, ge=1, le=100)
@@ -111,13 +111,13 @@ class SearchParameters(Parameters):
 
 
 class DetailParameters(Parameters):
-    """What `/api/observation/ID` takes; with `project` an id of another project is unknown."""
+    """Parameters of `/api/observation/ID`; with `project` an id of another project is unknown."""
 
     project: ProjectPath | None = None
 
 
 class CallGraphParameters(Parameters):
-    """What `/api/callgraph` takes; `file` is absolute or relative to its project, `limit` is one of edges."""
+    """Parameters of `/api/callgraph`; `file` is absolute or relative to its project, `limit` counts edges."""
 
     file: str = Field(min_length=1, max_length=4_096)
     project: ProjectPath | None = None
@@ -125,14 +125,14 @@ class CallGraphParameters(Parameters):
 
 
 class HistoryParameters(Parameters):
-    """What `/api/function-history` takes; without `project` it looks everywhere."""
+    """Parameters of `/api/function-history`; without `project` it looks in all projects."""
 
     name: str = Field(min_length=1, max_length=1_000)
     project: ProjectPath | None = None
 
 
 class LearningsParameters(Parameters):
-    """What `/api/learnings` takes; without `project` all projects. What waits for the user is not served."""
+    """Parameters of `/api/learnings`, which never serves quarantined ones; no `project`: all projects."""
 
     category: str = ""
     project: ProjectPath | None = None
@@ -142,7 +142,7 @@ class LearningsParameters(Parameters):
 
 
 class FindingsParameters(Parameters):
-    """What `/api/findings` takes: a project, and how many sessions a failure was met in at least."""
+    """Parameters of `/api/findings`: a project, and the minimum number of sessions that met a failure."""
 
     project: ProjectPath
     sessions: int = Field(1, ge=1, le=10_000)
@@ -150,14 +150,14 @@ class FindingsParameters(Parameters):
 
 
 class SummarizeParameters(Parameters):
-    """What `/api/summarize` takes, as a JSON object; it waits for at most `wait_s` seconds."""
+    """Parameters of `/api/summarize`, as a JSON object; it waits for at most `wait_s` seconds."""
 
     session_id: str = Field(min_length=1)
     wait_s: float = Field(20, ge=0, le=60)
 
 
 class EmbedParameters(Parameters):
-    """What `/api/embed` takes: the consumer's texts."""
+    """Parameters of `/api/embed`: the consumer's texts."""
 
     texts: list[Annotated[str, Field(max_length=50_000)]] = Field(max_length=64)
 

@@ -1,1 +1,1 @@
-"""Take events in: what a hook needs to store one, ask for a block, check a guard. Standard library only."""
+"""Capture for hooks: store an event, ask for a block, check a guard. Standard library only."""

@@ -1,6 +1,6 @@
 """Enqueue a message for each waiting row of queue.db and each file of the spool.
 
-Hooks load nothing of this; what they write is `inbox`.
+Hooks do not load this module; they write with `inbox`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 
 from claude_mem_lite.capture import inbox, spool
 
-# So many messages, or events, are written in one transaction: a hook must not wait for 100,000 of them.
+# Messages, and events, per transaction: a hook must not wait until 100,000 of them are written.
 _AT_ONCE, _EVENTS_AT_ONCE = 500, 50
 
 _INSERT_LOST = (
@@ -42,7 +42,7 @@ def requeue() -> int:
 
 
 def fall_behind() -> None:
-    """Have all events that wait by now come after those that are yet to come."""
+    """Lower the priority of all events that wait already, so that new events come first."""
     behind = " ".join(f"WHEN {number} THEN {inbox.BEHIND[name]}" for name, number in inbox.PRIORITIES.items())
     query = (
         f"UPDATE task SET priority = CASE priority {behind} END WHERE id IN (SELECT id FROM task"  # noqa: S608
@@ -56,7 +56,7 @@ def fall_behind() -> None:
 
 
 def work_again(session_id: str) -> int:
-    """Have the finished events of a session wait once more, for `requeue` to send for; return how many."""
+    """Set the finished events of a session to waiting, so that `requeue` enqueues them; return how many."""
     query = (
         "UPDATE pending_queue SET status = CASE status WHEN ? THEN ? ELSE 'raw' END WHERE seq IN"
         " (SELECT seq FROM pending_queue WHERE session_id = ? AND status IN ('done', ?) LIMIT ?)"
@@ -71,9 +71,9 @@ def work_again(session_id: str) -> int:
 
 
 def retry_failed() -> int:
-    """Have what is in error, and what was set aside, worked on once more; return how many events.
+    """Retry the events in error and the messages that were set aside; return the number of events.
 
-    What was lost before it could be stored stays in error: there is nothing of it to work on.
+    An event that was lost before it could be stored stays in error: there is nothing to process.
     """
     with inbox.Transaction() as connection:
         count = connection.execute(
@@ -89,7 +89,7 @@ def retry_failed() -> int:
 def take_in_spool() -> int:
     """Move the events of the spool into queue.db, oldest first; return how many.
 
-    A file that holds no event stays there as `NAME.bad`; what was lost becomes a row in error.
+    A file that holds no event is renamed to `NAME.bad`; a lost event becomes a row in error.
     """
     for path in spool.lost_files():
         _note_lost(path)
@@ -101,7 +101,7 @@ def take_in_spool() -> int:
         except ValueError:
             os.replace(path, path + spool.BROKEN)
             continue
-        except OSError:  # a folder, another user's file: `status` counts what stays
+        except OSError:  # a folder, another user's file: `status` counts those that stay
             continue
         with inbox.Transaction() as connection:
             inbox.insert_event(connection, row)
@@ -116,7 +116,7 @@ def take_in_spool() -> int:
 
 
 def _note_lost(path: str) -> None:
-    """Make a row in error of the empty file that a hook left when it could store its event nowhere."""
+    """Replace the empty file that a hook left for a lost event by a row in error."""
     event_id, created_at = spool.lost(path)
     note = "lost: neither queue.db nor the spool could be written, for want of disk space or of the right to"
     with inbox.Transaction() as connection:

@@ -1,4 +1,4 @@
-"""GET and POST over the web process's unix socket, for those who cannot wait for an HTTP library to load.
+"""GET and POST over the web process's unix socket, for callers with no time to load an HTTP library.
 
 Standard library only; hooks use it.
 """
@@ -21,25 +21,25 @@ else:
         import socket
 
 
-# In each answer of the web process: the code that it runs, see `installed`.
+# The header with which each answer of the web process identifies the code that it runs, see `installed`.
 CODE_HEADER = b"x-claude-mem-code"
 
 
-# However many processes wait for each core, who asks waits this many times as long.
+# The longest wait under load, as a multiple of that on an idle machine.
 _MOST_PATIENCE = 3
 
 
 class UnreachableError(Exception):
-    """Nobody answers at the socket: the web process is down."""
+    """Nothing listens at the socket: the web process is down."""
 
 
 class Asked:
-    """A request on its way: the answer can be read once there is nothing else to do.
+    """A request that has been sent; the caller can do other work before it reads the answer.
 
-    It goes to the web process, or to whoever is at the other end of `connection`.
-    `deadline` is when to give up, by `time.monotonic`; `is_down` tells that nobody answers at the socket.
-    Once the answer is read, `is_error` tells whether it is one, and `code` what the web process runs: "" if
-    it does not say, None without an answer.
+    It goes to the web process, or to the process at the other end of `connection`.
+    `deadline` is when to give up, by `time.monotonic`; `is_down` means that nothing listens at the socket.
+    Once the answer is read, `is_error` tells whether its status is an error, and `code` identifies the code
+    of the web process: "" if it does not say, None without an answer.
     """
 
     def __init__(self, request: bytes, deadline: float, *, connection: socket.socket | None = None) -> None:
@@ -87,14 +87,14 @@ class Asked:
 
 
 def _is_whole(answer: bytes) -> bool:
-    """Tell whether an answer has as many bytes as it says; it has come, though its end may come too late."""
+    """Tell whether an answer has all bytes of its Content-Length, so that nothing waits for the close."""
     head, _, body = answer.partition(b"\r\n\r\n")
     length = head.lower().partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0].strip()
     return length.isdigit() and len(body) >= int(length)
 
 
 def patient(timeout_s: float, *, load: float | None = None) -> float:
-    """Return how long to wait where an idle machine answers in `timeout_s`: longer, the more it is loaded.
+    """Return how long to wait for an answer that takes `timeout_s` when idle: longer, the higher the load.
 
     `load` is how many processes run or wait to run (default: on average in the last minute).
     """
@@ -113,7 +113,7 @@ def get(path: str, parameters: dict[str, str], *, timeout_s: float) -> dict[str,
 
 
 def post(path: str, value: dict[str, Any], *, timeout_s: float) -> dict[str, Any] | None:
-    """Return the JSON object that the web process answers to one, or None; see `get`."""
+    """Send a JSON object and return the one that the web process answers, or None; see `get`."""
     import json
 
     body = json.dumps(value).encode()
@@ -122,7 +122,7 @@ def post(path: str, value: dict[str, Any], *, timeout_s: float) -> dict[str, Any
 
 
 def socket_pair() -> tuple[socket.socket, socket.socket]:
-    """Return two ends of a connection, for `block`'s `connection` and whoever is to answer it."""
+    """Return the two ends of a connection: one for `block`'s `connection`, one for the answering process."""
     return socket.socketpair()
 
 
@@ -135,9 +135,9 @@ def block(
     connection: socket.socket | None = None,
     **parameters: str,
 ) -> Asked:
-    """Ask for what the hook of an event, with `inbox.parse`'s fields, has to print; b"" is read for nothing.
+    """Ask for the output of an event's hook, given the fields of `inbox.parse`; b"" is read for no output.
 
-    The web process hears until when the hook waits, and takes what it answers in time for shown.
+    The web process is told the hook's deadline, and records what it answers in time as shown.
     """
     deadline = time.monotonic() + timeout_s
     asked = {

@@ -1,7 +1,7 @@
-"""SQLite for hooks: the C module of `sqlite3` alone, which costs them half of what the whole does.
+"""SQLite for hooks: only the C module of `sqlite3`, which loads in half the time of the whole package.
 
-`sqlite3` adds adapters for dates; its C module loads `functools` for its cache of statements, which is in C,
-too.
+The package adds adapters for dates. The C module imports `functools` only for the cache of statements, which
+is itself written in C.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ __all__ = ["Connection", "open_read_only", "sqlite3"]
 
 
 class _Functools:
-    """What stands for `functools` while the C module loads."""
+    """A stand-in for `functools` while the C module loads."""
 
     @staticmethod
     def lru_cache(size: int) -> Any:
-        """Return what gives a function a cache."""
+        """Return a decorator that caches a function."""
         from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 
         return lambda function: _lru_cache_wrapper(function, size, False, tuple)
 
 
 def _alone() -> Any:
-    """Return the C module, tried out. Raises: what is wrong where a Python is built otherwise."""
+    """Return the C module after a test connection. Raises: any error of a Python that is built otherwise."""
     is_light = "functools" not in sys.modules
     if is_light:
         sys.modules["functools"] = _Functools  # type: ignore[assignment]
@@ -49,12 +49,12 @@ def _alone() -> Any:
 if not TYPE_CHECKING:
     try:
         sqlite3 = _alone()
-    except Exception:  # noqa: BLE001  (whatever it is, the whole module does the same)
+    except Exception:  # noqa: BLE001  (whatever the error, the whole package works)
         import sqlite3
 
 
 def _readable(execute: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that raises DatabaseError where SQLite quotes a damaged schema that is no UTF-8."""
+    """Return a method that raises DatabaseError if SQLite quotes a damaged schema that is not UTF-8."""
 
     def call(self: Any, *given: Any) -> Any:
         try:
@@ -70,7 +70,7 @@ class _Cursor(sqlite3.Cursor):
 
 
 class Connection(sqlite3.Connection):
-    """A connection, for `connect(factory=...)`, whose every failure is an error of `sqlite3`."""
+    """A connection for `connect(factory=...)` that reports every failure as an error of `sqlite3`."""
 
     execute = _readable(sqlite3.Connection.execute)
     executemany = _readable(sqlite3.Connection.executemany)
@@ -81,7 +81,7 @@ class Connection(sqlite3.Connection):
 
 
 def open_read_only(path: str) -> Connection:
-    """Return a connection that only reads, and hardly waits for a lock. Raises: sqlite3.Error."""
+    """Return a read-only connection that waits at most 0.1 s for a lock. Raises: sqlite3.Error."""
     # Source: https://www.sqlite.org/uri.html, section 3.1.
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     opened: Connection = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=0.1, factory=Connection)

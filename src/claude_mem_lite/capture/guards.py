@@ -1,7 +1,7 @@
-"""Check a tool call against the guards of a project: rules of the user's that can be seen in a call.
+"""Check a tool call against the guards of a project: rules of the user that a call can visibly break.
 
-Standard library only and without `re`, because the guard hook runs before every command and edit. How a guard
-comes of a rule's text stands in `learnings.guarding`.
+Standard library only and without `re`, because the guard hook runs before every command and edit.
+`learnings.guarding` derives a guard from the text of a rule.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 TOOLS = ("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")
 REMIND, ASK = "remind", "ask"
-BRANCH = "branch:"  # before the name of a branch that is committed or pushed to
-NEW, OLD = "new:", "old:"  # before a glob of files that are not to be created, and not changed once there
-BUT = "!"  # before a glob of files that are taken out
-ANY = "*"  # of `needs`: any operand
-READER = "| "  # before the programs that a command's output is not to be piped into
-SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is asked about
-# Subjects that git writes.
+BRANCH = "branch:"  # before the name of a branch: no commits or pushes to it
+NEW, OLD = "new:", "old:"  # before a glob: no such new file; no change of an existing one
+BUT = "!"  # before a glob of exceptions
+ANY = "*"  # in `needs`: any operand
+READER = "| "  # before the programs that a command's output must not be piped into
+SUBJECT_CHARS, MESSAGE_CHARS = 200, 2_000  # of a commit message, that a regular expression is matched with
+# Beginnings of the subjects that git writes itself.
 _BY_GIT = ("Merge branch ", "Merge pull request ", "Merge remote-", 'Revert "', "fixup! ", "squash! ")
-_SHORT_CHARS = 5  # of short options together
-# What of an event makes a `Call`, and what of each edit of a MultiEdit.
+_SHORT_CHARS = 5  # characters of the longest group of short options
+# The fields of an event that make a `Call`, and those of each edit of a MultiEdit.
 _FIELDS = (
     "tool_name", "tool_input.command", "tool_input.file_path", "tool_input.notebook_path", "cwd",
     "tool_input.content", "tool_input.new_source", "tool_input.new_string", "tool_input.old_string",
@@ -43,10 +43,10 @@ _EDITS = (
 _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _ALIASES = {"i": "install"}  # of sub-commands
 _TEMPORARY = ("/tmp/", "/private/", "/var/folders/")  # noqa: S108  (what is committed there is for a test)
-_ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # what does nothing
-# How comments begin, which `#[attribute]` does not; what is looked for in them as well.
+_ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # calls that do nothing
+# How comments begin (`#[attribute]` is none); the words that are searched for in comments too.
 _COMMENTS, _IN_COMMENTS = ("//", "# ", "##", "*", "/*", "--"), ("noqa", "nolint", "nosec")
-# One row for each guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
+# One row per guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
 _LINES = ", ".join(
     f"(SELECT group_concat(value, char(10)) FROM json_each(guard, '$.{name}'))"  # noqa: S608  (our own names)
     for name in _LISTS
@@ -62,14 +62,14 @@ _HERE = (
 
 
 def columns(event: str) -> str:
-    """Return the SQL columns that make a `Call`; `event` is the parameter or column with its JSON."""
+    """Return the SQL columns for a `Call`; `event` is the parameter or column that holds the event's JSON."""
     fields = [f"json_extract({event}, '$.{name}')" for name in _FIELDS]
     fields += [_EDITS.format(event=event, name=name) for name in ("new_string", "old_string")]
     return ", ".join(fields)
 
 
 def holding(memory: Any, project_dir: str | None) -> list[tuple[str, str, Guard]]:
-    """Return the guards of a project (None: of all) with the id and the words of their rules.
+    """Return (rule id, rule text, guard) for each guard of a project, or of all projects for None.
 
     `memory` is a connection to claude-mem.db. Raises: sqlite3.Error.
     """
@@ -96,9 +96,9 @@ def all_on() -> list[Guard]:
 
 
 def telling_words(guards: Iterable[Guard]) -> str:
-    """Return what the hook looks for in an event before it opens a database.
+    """Return the words that the hook searches an event for before it opens a database.
 
-    A line for each thing that a guard is about: its words, of which each has to stand in the event.
+    One line per command, text or glob of a guard: its words, separated by tabs, must all occur in the event.
     """
     about = (
         each.removeprefix(NEW).removeprefix(OLD)
@@ -115,7 +115,7 @@ def telling_words(guards: Iterable[Guard]) -> str:
 
 
 def may_be_broken(event: bytes) -> bool:
-    """Tell whether an event has the telling words of a guard; without the list of them it may."""
+    """Tell whether an event contains all telling words of a guard; True if their list cannot be read."""
     try:
         with open(config.guards_path(), "rb") as file:
             lines = file.read().splitlines()
@@ -125,16 +125,16 @@ def may_be_broken(event: bytes) -> bool:
 
 
 def _stands_so(word: str, line: list[str]) -> bool:
-    """Tell whether JSON and a shell write a word of a line as it is, and in no shorter form."""
+    """Tell whether a word always occurs unchanged in JSON and a shell: no escapes and no shorter form."""
     is_short = word in _ALIASES.values() or (word.startswith("-") and len(line) > 1)
     bare = word.replace("-", "").replace("_", "").replace(".", "")
     return not is_short and bare.isascii() and bare.isalnum()
 
 
 class Call:
-    """A tool call of `columns`: `root` is the top of its work tree, `branch` what is checked out there.
+    """A tool call, from the values of `columns`, in the work tree `root` with `branch` checked out.
 
-    `new` is the text that an edit puts in, `old` the one that it takes out.
+    `new` is the text that an edit inserts, `old` the text that it removes.
     """
 
     def __init__(self, fields: Iterable[object], root: str, branch: str = "") -> None:
@@ -149,7 +149,7 @@ class Call:
         self._follow_branch()
 
     def _follow_branch(self) -> None:
-        """Note with each command the branch that is checked out when it runs."""
+        """Set the branch of each command: the one that is checked out when it runs."""
         branch = self.branch
         for each in self.commands:
             each.branch = branch
@@ -159,13 +159,13 @@ class Call:
 
 
 class Guard:
-    """What a rule forbids or demands of a tool call, and whether Claude is reminded or the user asked.
+    """What a rule forbids or requires of a tool call, and whether Claude is reminded or the user asked.
 
-    A call of one of `commands` (program and sub-command, "*" for any) breaks it: any, or one with a word of
-    `without`, or one that lacks a word of `needs` ("-n|--name": either, "*": any operand); not one that is
-    run by one of `allowed`. So does a change of one of `files` (globs, relative to the work tree; "!glob":
-    not these), with `texts` one that adds any of these ("key*": what begins so), and a commit whose subject
-    `message` does not match.
+    A call of one of `commands` (program and sub-command, "*" for any) breaks it, unless one of `allowed` runs
+    it; with `without` or `needs`, only a call that has a word of `without` or lacks one of `needs`
+    ("-n|--name": either, "*": any operand). A change of one of `files` (globs relative to the work tree;
+    "!glob": an exception) breaks it; with `texts`, only one that adds one of these ("key*": a prefix). So
+    does a commit whose subject (message, if unanchored) the regular expression `message` does not match.
     """
 
     def __init__(self, mode: str = REMIND, message: str = "", **lists: Iterable[str]) -> None:
@@ -175,12 +175,12 @@ class Guard:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is stored of it: its fields, but for empty ones."""
+        """Return the fields to store: those that are not empty."""
         return {name: value for name, value in vars(self).items() if value}
 
     @property
     def says(self) -> str:
-        """What it looks for, in a line."""
+        """A one-line description of the calls that break it."""
         changed = [each.removeprefix(OLD) for each in self.files if not each.startswith((NEW, BUT))]
         created = [each.removeprefix(NEW) for each in self.files if each.startswith(NEW)]
         told = [f"a change of {', '.join(changed)}"] if changed else []
@@ -198,7 +198,7 @@ class Guard:
         return "; ".join(told)
 
     def broken_by(self, call: Call) -> str:
-        """Return what of a call breaks the guard, "" for nothing."""
+        """Return the part of a call that breaks the guard, "" for none."""
         if call.tool != "Bash":
             path = os.path.join(call.folder, call.file)
             is_of_it = self._is_of_file(path, call.root, may_create=call.tool == "Write")
@@ -252,7 +252,7 @@ class Guard:
 
 
 def matches(glob: str, path: str) -> bool:
-    """Tell whether a path is a glob's or below it; a glob without a slash may stand anywhere in the path."""
+    """Tell whether a glob matches a path or a folder above it; without a slash, anywhere in the path."""
     wanted = glob.removeprefix("./").strip("/")
     return _matches(wanted if "/" in wanted or glob[:1] == "/" else f"**/{wanted}", path.strip("/"))
 
@@ -260,7 +260,7 @@ def matches(glob: str, path: str) -> bool:
 def _matches(glob: str, path: str) -> bool:
     head, star, tail = glob.partition("*")
     if not star or not path.startswith(head):
-        return not star and f"{path}/".startswith(f"{glob}/")  # it, or what lies below it
+        return not star and f"{path}/".startswith(f"{glob}/")  # the path itself, or one below it
     rest = path[len(head) :]
     if not tail.startswith("*"):
         return any("/" not in rest[:at] and _matches(tail, rest[at:]) for at in range(len(rest) + 1))
@@ -279,7 +279,7 @@ def _is_call_of(asked: str, words: Sequence[str]) -> bool:
     if options and not (options <= {*words} or _options([*options], asked) <= _options(words[1:], asked)):
         return False
     wanted = [word for word in wanted if word not in options]
-    is_value = False  # of the option before it
+    is_value = False  # whether the next word may be the value of an option
     for word in words[1:]:
         if not wanted:
             break
@@ -295,14 +295,14 @@ def _is_call_of(asked: str, words: Sequence[str]) -> bool:
 
 
 def _has(command: Command, word: str, asked: str) -> bool:
-    """Tell whether a call has an option, an operand, or a text with that word in it."""
+    """Tell whether a command has a word of a guard: as option, operand, branch, reader or part of a text."""
     words = command.words[1:]
     if word == ANY:
         return len(command.operands) >= len(asked.split())
     if word.startswith(READER):
         return command.reader in word.split()
     if word.startswith(BRANCH):
-        # A commit goes to what is checked out, a push without a name as well.
+        # A commit goes to the branch that is checked out, and so does a push that names none.
         name, given = word.removeprefix(BRANCH), command.operands[2:]
         return (
             any(_says(told, name) for told in given)
@@ -327,7 +327,7 @@ def _is_path(word: str) -> bool:
 
 
 def _options(words: Sequence[str], asked: str) -> set[str]:
-    """Return the options among the words of a call, by their first letter where they have one: -rf, -f -R."""
+    """Return the options in `words`, each in its short form if it has one: -r and -f for `-rf` or `-f -R`."""
     names = (asked.partition(" ")[0], " ".join(asked.split()[:2]))
     letters = {long: short for name in names for long, short in LONG_OPTIONS.get(name, {}).items()}
     same = {letter: short[0] for short in letters.values() for letter in short}
@@ -346,14 +346,14 @@ def _options(words: Sequence[str], asked: str) -> set[str]:
 
 
 def _says(told: str, word: str) -> bool:
-    """Tell whether an argument is a word, has it between signs, or in its text."""
+    """Tell whether an argument contains a word, in any case; if it has no blanks, `-/.` do not end words."""
     low, inner = word.casefold(), "_" if " " in told or "\n" in told else "_-/."
     signs = (sign if sign.isalnum() or sign in inner or sign in low else " " for sign in told.casefold())
     return f" {low} " in f" {''.join(signs)} "
 
 
 def _times(text: str, told: str) -> int:
-    """Return how often code has a text, outside of comments and strings; capitals in any case."""
+    """Return how often `told` has a text: a name outside of comments and strings, capitals in any case."""
     is_start = text.endswith("*") and text[-2:-1].isalnum()
     wanted = text[:-1] if is_start else text
     wanted, told = (wanted.casefold(), told.casefold()) if text.isupper() else (wanted, told)
@@ -364,7 +364,7 @@ def _times(text: str, told: str) -> int:
     found = 0
     for before, after in pairwise(told.split(wanted)):
         is_cut = _goes_on(before[-1:]) and _goes_on(wanted[0])
-        is_cut |= before[-1:] == "." and hasattr(builtins, wanted.rstrip("("))  # a method
+        is_cut |= before[-1:] == "." and hasattr(builtins, wanted.rstrip("("))  # a method named as a built-in
         found += not is_cut and (is_start or not (_goes_on(wanted[-1]) and _goes_on(after[:1])))
     return found
 
@@ -385,7 +385,7 @@ def _breaks_message(pattern: str, command: Command) -> bool:
     message = (command.message or command.text).strip()
     subject = message.partition("\n")[0]
     if not subject or "$(" in subject or subject.startswith(_BY_GIT):
-        return False  # it is not in the command
+        return False  # the subject is not in the command, or git writes it
     import re
 
     is_of_subject = pattern.startswith("^") or pattern.endswith("$")

@@ -1,8 +1,8 @@
 """Append a hook's event and its Huey message to queue.db, in one transaction.
 
-Standard library only, because hooks start with it. What looks after rows that wait is `backlog`, what takes
-rows out `storage.pruning` and `forget.store`; the consumer's side of the task table is `tasks.broker`,
-what reads the rows is `storage.queries`.
+Standard library only, because every hook loads it. `backlog` requeues the rows that wait, `storage.pruning`
+and `forget.store` delete rows, `storage.queries` reads them; `tasks.broker` is the consumer's side of the
+task table.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ SUMMARIZE = "claude_mem_lite.tasks.summarize.summarize"
 SHOWN = "claude_mem_lite.tasks.shown.shown"
 EMBED = "claude_mem_lite.tasks.embed.embed"
 PRIORITIES = {"high": 30, "normal": 20, "low": 10}
-# Of events that waited before the consumer started, or wait once more: they come after all that is new, in
-# the order in which they happened, and before Claude's words and the vectors.
+# Priorities of events that waited before the consumer started, or are retried: after all new events, in the
+# order in which they happened, and before Claude's rewrites and the vectors.
 BEHIND = {"high": 9, "normal": 8, "low": 7}
 
 # A hook may wait this long for the lock; then the event goes to the spool.
 LOCK_TIMEOUT_S = 0.25
 
-# An event that an import has stored and works off itself, and what has been: no task is sent for it, but for
-# one that was imported into a memory that is lost.
+# Statuses of imported events: left to the import itself; processed; to be processed again, because the memory
+# was lost. Only the last gets a message.
 IMPORT, IMPORTED, REIMPORT = "import", "imported", "reimport"
 # The rows that get a message.
 WAITING = ("raw", REIMPORT)
@@ -64,7 +64,7 @@ SCHEMA = (
     "CREATE INDEX IF NOT EXISTS idx_queue_status ON pending_queue(status, priority, created_at)",
     "CREATE INDEX IF NOT EXISTS idx_queue_session ON pending_queue(session_id, seq)",
     # Huey's own task table and three columns: when a row is due, whether a worker has it, and how many
-    # consumers have died with it in hand.
+    # consumers have died while they had it.
     """CREATE TABLE IF NOT EXISTS task (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         queue TEXT NOT NULL,
@@ -86,7 +86,7 @@ _IS_CURRENT = (
 )
 
 ERROR_CHARS = 3_000
-# What is asked of an event's JSON, by name. A tool says where it works in one of three ways.
+# The fields that are read from an event's JSON. A tool names its file in one of three ways.
 _FIELDS = {
     "session_id": "$.session_id",
     "event_name": "$.hook_event_name",
@@ -101,8 +101,8 @@ _FIELDS = {
     "notebook_path": "$.tool_input.notebook_path",
     "response_path": "$.tool_response.filePath",
 }
-# A Stop that a Stop hook caused, and the client's own compaction, a sub-agent without a type: by the event's
-# own fields, for what a tool was given may have some of the same names.
+# Events not worth storing: a Stop that a Stop hook caused, and a sub-agent without a type, which is the
+# client's own compaction. Only the event's own fields count: a tool's input may use the same names.
 _SAYS_NOTHING = (
     "CASE json_extract(:event, '$.hook_event_name')"
     " WHEN 'Stop' THEN json_type(:event, '$.stop_hook_active') = 'true'"
@@ -135,7 +135,7 @@ _INSERT_MESSAGE = (
 
 
 class NotAnEventError(ValueError):
-    """What came is no JSON object, so there is nothing to remember."""
+    """The input is no JSON object, so there is nothing to store."""
 
 
 def append(
@@ -148,9 +148,9 @@ def append(
 ) -> str:
     """Store one event with the message that will compress it, both or neither; return the event's id.
 
-    `event` is the redacted JSON text of a hook's stdin; `fields` is what `parse` returns of it, if that is
-    known already. `work_tree` is "" where it is the project's own folder. When queue.db is locked for longer
-    than 250 ms, unwritable or corrupt, the event goes to a file in the spool instead.
+    `event` is the redacted JSON text of a hook's stdin; `fields` is the result of `parse(event)`, if known.
+    `work_tree` is "" if it is the project's own folder. If queue.db is locked for longer than 250 ms,
+    unwritable or corrupt, the event goes to a file in the spool instead.
 
     Raises:
         NotAnEventError: `event` is not a JSON object.
@@ -175,7 +175,7 @@ def append(
 def append_import(events: list[tuple[str, str, Place, str]]) -> None:
     """Store events of an import, (id, time, place, redacted JSON) each, all or none, without a message.
 
-    What is there stays as it is. Raises: NotAnEventError.
+    Existing rows stay unchanged. Raises: NotAnEventError.
     """
     rows = [event_row(*event, parse(event[-1]), status=IMPORT) for event in events]
     with Transaction() as connection:
@@ -186,8 +186,8 @@ def parse(event: str) -> dict[str, str]:
     """Return an event's fields by name, each "" where the event has none.
 
     They are `session_id`, `event_name`, `tool_name`, `agent_id`, `agent_type`, `command`, `prompt`, `source`,
-    `idle_s`, `file_path`, `error`, of which both ends are read, and `says_nothing`, which is "1" for an
-    event that is not worth keeping. SQLite reads the JSON: that costs 1 ms, `import json` four to five.
+    `idle_s`, `file_path`, `error` (of a long one, both ends) and `says_nothing`, which is "1" for an event
+    that is not worth storing. SQLite reads the JSON: that costs 1 ms, `import json` four to five.
 
     Raises: NotAnEventError: `event` is not a JSON object.
     """
@@ -229,8 +229,8 @@ class Transaction:
         try:
             self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
         finally:
-            # Not left to the end of the process: what nobody closes leaves a log behind, which the next
-            # hook would have to read from start to end before it can write.
+            # Not left to the end of the process: an unclosed connection leaves a write-ahead log, which the
+            # next hook would have to read from start to end before it can write.
             self._connection.close()
 
 
@@ -241,7 +241,7 @@ def connect(*, timeout_s: float = 10.0) -> sqlite3.Connection:
 
 
 def bring_up_to_date() -> None:
-    """Create what queue.db lacks, if there is one. Raises: sqlite3.Error."""
+    """Add the tables and columns that queue.db lacks, if it exists. Raises: sqlite3.Error."""
     if os.path.exists(config.queue_path()):
         connection = connect()
         try:
@@ -251,7 +251,7 @@ def bring_up_to_date() -> None:
 
 
 def create_schema(connection: sqlite3.Connection) -> None:
-    """Create what is missing of queue.db; safe when several processes do it at once."""
+    """Create the tables and columns that queue.db lacks; safe when several processes do it at once."""
     if connection.execute(_IS_CURRENT).fetchone():
         return
     connection.execute("PRAGMA journal_mode = WAL")
@@ -281,12 +281,12 @@ def ring() -> bool:
 
 
 def finish(event_id: str, *, note: str | None = None, status: str = "done") -> None:
-    """Mark an event's row as `done`, or `error`, with why there is no observation or what went wrong."""
+    """Mark an event as `done` or `error`; `note` says why there is no observation, or what failed."""
     finish_all([(note, event_id)], status=status)
 
 
 def finish_all(notes: list[tuple[str | None, str]], *, status: str = "done") -> None:
-    """Mark events as `finish` does in one transaction, (why there is no observation of it, id) each."""
+    """Mark events as `finish` does, in one transaction; `notes` has (note, event id) for each."""
     now = utc_now()
     with Transaction() as connection:
         connection.executemany(
@@ -314,7 +314,7 @@ def enqueue(task: str, *arguments: Any, priority: str = "normal", timeout_s: flo
 
 
 def ask_for_vectors() -> None:
-    """Have what was just taken in embedded now: by itself the consumer looks for such rows each minute."""
+    """Have rows that were just stored embedded now; on its own the consumer looks for them each minute."""
     enqueue(EMBED, priority="low")
     ring()
 
@@ -348,9 +348,9 @@ def _utc_text(at_ns: int) -> str:
 def event_row(  # noqa: PLR0913, PLR0917  (the columns)
     event_id: str, created_at: str, place: Place, event: str, fields: dict[str, str], status: str = "raw"
 ) -> dict[str, str]:
-    """Return the parameters of _INSERT_EVENT; `fields` is what `parse` returns of the event.
+    """Return the parameters of _INSERT_EVENT; `fields` is the result of `parse(event)`.
 
-    `place` is project, work tree and branch; the tree "" where it is the project's own folder.
+    `place` is project, work tree and branch; the work tree is "" if it is the project's own folder.
     """
     project_dir, work_tree, branch = place
     event_name, tool_name = fields["event_name"], fields["tool_name"]
@@ -374,7 +374,7 @@ def insert_event(connection: sqlite3.Connection, row: dict[str, str]) -> None:
 def insert_message(
     connection: sqlite3.Connection, event_id: str, priority: str, numbers: dict[str, int] = PRIORITIES
 ) -> None:
-    """Have an event worked on, unless it is finished."""
+    """Enqueue the message that has an event compressed, unless its row is finished."""
     number = numbers.get(priority, numbers["normal"])
     message = {"queue": QUEUE_NAME, "name": COMPRESS, "priority": number, "id": event_id}
     connection.execute(_INSERT_MESSAGE, message)

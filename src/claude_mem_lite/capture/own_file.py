@@ -1,4 +1,4 @@
-"""Open files that somebody else has named: only regular files of this user's, and never through a link.
+"""Open files that another program has named: only regular files of this user, never a symbolic link.
 
 Standard library only; hooks of other clients load this.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def opened(path: str) -> BinaryIO:
-    """Open a file to read. Raises: OSError, also for what is no file of this user or leads somewhere else."""
+    """Open a file to read. Raises: OSError, also for a symbolic link and for another user's file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     file = open(descriptor, "rb")  # noqa: SIM115  (the caller closes it)
     found = os.fstat(descriptor)
@@ -25,7 +25,7 @@ def opened(path: str) -> BinaryIO:
 
 
 def text(path: str, *, most_bytes: int) -> str | None:
-    """Return the text of a file, None where there is none of this user's, it is larger, or not UTF-8."""
+    """Return the text of a file; None if `opened` fails, it is larger than `most_bytes` or not UTF-8."""
     try:
         with opened(path) as file:
             found = file.read(most_bytes + 1)
@@ -35,7 +35,7 @@ def text(path: str, *, most_bytes: int) -> str | None:
 
 
 def tail(path: str, *, most_bytes: int) -> bytes:
-    """Return the last bytes of a file, b"" where there is none of this user's."""
+    """Return the last `most_bytes` of a file, b"" if `opened` fails."""
     try:
         with opened(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))

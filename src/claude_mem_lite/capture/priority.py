@@ -1,6 +1,6 @@
-"""Rank a tool call: `high` when something may have changed, `low` when it was only looked at.
+"""Rank a tool call: `high` if it may have changed something, `low` if it only looked.
 
-Pure and cheap, because every capture asks; what a call means is the distiller's business.
+Pure and cheap, because it runs for every event; the distiller interprets what a call means.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from claude_mem_lite.capture.simple_commands import Command
 
-# The tools that change a file, and name it.
+# The tools that change a file and name it in their input.
 EDITORS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 HIGH = EDITORS | {"Bash"}
 LOW = frozenset({
@@ -42,9 +42,9 @@ _CHANGING = {
     "date": ("-s", "--set"),
     "xxd": ("-r",),
 }
-# The same as a letter, alone or among others: sed -Ei.
+# The same as a letter, alone or combined with others: sed -Ei.
 _CHANGING_LETTER = {"sed": "i", "sort": "o", "yq": "i"}
-# A second name is where these write to.
+# These write to their second operand.
 _WRITING_TO_SECOND = frozenset({"uniq", "xxd"})
 
 
@@ -58,7 +58,7 @@ def priority(tool_name: str, command: str = "") -> str:
 
 
 def is_read_only(command: str) -> bool:
-    """Tell whether every part of a shell command only looks; in doubt, or where it is long, it does not."""
+    """Tell whether every part of a shell command only looks; False when in doubt or if it is too long."""
     from claude_mem_lite.capture.simple_commands import MOST_CHARS, Script
 
     commands = Script(command).commands if len(command) <= MOST_CHARS else []
@@ -66,7 +66,7 @@ def is_read_only(command: str) -> bool:
 
 
 def only_looks(command: Command) -> bool:  # noqa: PLR0911  (each is a way to do more)
-    """Tell whether a simple command only looks at things; in doubt it does not."""
+    """Tell whether a simple command only looks at things; False when in doubt."""
     if command.outputs or command.text:
         return False
     name, options = command.program, list(command.words[1:])

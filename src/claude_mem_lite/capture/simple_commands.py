@@ -1,7 +1,7 @@
-"""Take a shell command line apart into its simple commands; without `re`, which costs the guard hook 5 ms.
+"""Split a shell command line into its simple commands, without `re`, which costs the guard hook 5 ms.
 
-Commands in `$(…)`, backticks, `bash -c`, `find -exec` and behind `sudo`, `env`, `xargs` count as well; the
-text of a here-document does not. Variables, globs and substitutions stay as they were written.
+Commands in `$(…)`, backticks, `bash -c`, `find -exec` and after `sudo`, `env`, `xargs` are included; the text
+of a here-document is not. Variables, globs and substitutions are not expanded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDS = " \t\r\n;&|()<>"
 _KEYWORDS = frozenset(
     {"!", "{", "}", "do", "done", "else", "elif", "esac", "fi", "if", "then", "until", "while"}
 )
-_HEADS = frozenset({"for", "case", "select", "function"})  # of what is no command
+_HEADS = frozenset({"for", "case", "select", "function"})  # of lines that are no command
 # Programs that run the command after them, with their options that take a value.
 _WRAPPERS = {
     "sudo": "-u -g -h -p -C -D -r -t -U", "doas": "-u -C", "env": "-u -C", "timeout": "-k -s",
@@ -31,14 +31,14 @@ _WRAPPERS = {
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "php", "source", "."}
-_RUNNING = _INTERPRETERS | {"pnpm", "yarn", "bun"}  # a script, or what a package has installed
+_RUNNING = _INTERPRETERS | {"pnpm", "yarn", "bun"}  # they run a script, or a command of a package
 _NO_FILES = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
-# Programs that change the files they are given, and those that edit them where an option says so.
+# Programs that change all their operands, those that write to an option's file, those that edit in place.
 _CHANGING_ALL = frozenset({"rm", "rmdir", "unlink", "touch", "tee", "truncate", "restore", "checkout"})
 _WRITING_TO = {"curl": ("o", "--output"), "sort": ("o", "--output"), "wget": ("O",)}
 _CHANGING_GIT = frozenset({"rm", "mv", "restore", "checkout"})
 _EDITING, _EXPRESSIONS = frozenset({"sed", "perl", "yq"}), frozenset({"-e", "-f", "--expression", "--file"})
-# The short options of long ones, where they mean the same: by program, or program and sub-command.
+# The short forms of long options, by program, or by program and sub-command.
 LONG_OPTIONS = {
     "git": {"force": "f", "all": "a", "signoff": "s", "gpg-sign": "S", "message": "m", "delete": "d"},
     "git commit": {"no-verify": "n"},
@@ -63,10 +63,10 @@ _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 class Command:
     """A simple command: `words` from the program on, `outputs` the files it redirects into.
 
-    `text` is its here-document, `reader` the program that its output is piped into, `branch` what is checked
-    out, where that is known, `folder` where it runs (relative to where the line does), `outer` the words with
-    the wrappers that were taken off, `variables` what is set for it. A wrapper, and what another command
-    runs, is no `is_step`.
+    `text` is its here-document, `reader` the program that its output is piped into, `branch` the one checked
+    out, if known, `folder` where it runs (relative to the folder of the line), `outer` the words including
+    the wrappers that were removed, `variables` the assignments before it. `is_step` is False for a wrapper
+    and for a command that another command runs.
     """
 
     def __init__(self, words: tuple[str, ...], outer: tuple[str, ...], folder: str, *, is_step: bool) -> None:
@@ -128,8 +128,8 @@ class Command:
 class Script:
     """A command line that is run in a folder: its `commands` in order, as far as it could be read.
 
-    `cuts` are pieces of it, (start, end, what stands for them on one line): newlines between commands,
-    comments and here-documents.
+    `cuts` are (start, end, replacement) of the pieces to replace in order to write it on one line: newlines
+    between commands, comments and here-documents.
     """
 
     def __init__(self, line: str, folder: str = "") -> None:
@@ -140,11 +140,11 @@ class Script:
         self._texts: list[tuple[str, bool, Command]] = []  # here-documents that begin with the next line
         try:
             self._read("")
-        except RecursionError:  # nobody writes so deep
+        except RecursionError:  # nested deeper than anybody writes
             self.commands = []
 
     def _read(self, close: str) -> None:  # noqa: C901  (each is a way for words to end)
-        """Read commands up to `close` and beyond it, or to the end."""
+        """Read commands up to and including `close`, or to the end."""
         folder, command, words = self.folder, self._new(), list[str]()
         piped_from: Command | None = None
         while True:
@@ -185,7 +185,7 @@ class Script:
         return len(self.line) if found < 0 else found
 
     def _end(self, command: Command, words: list[str], piped_from: Command | None) -> None:
-        """Note the command of these words, and those that it runs; a `cd` is noted by its folder."""
+        """Add the command with these words and the commands that it runs; follow a `cd` to its folder."""
         while words and (words[0] in _KEYWORDS or _is_assignment(words[0])):
             if words[0] not in _KEYWORDS:
                 command.variables.append(words[0])
@@ -205,7 +205,7 @@ class Script:
         self._follow(command, words)
 
     def _follow(self, command: Command, words: list[str]) -> None:
-        """Note where a command goes, and those that it runs."""
+        """Change the folder if the command is a `cd`, and add the commands that it runs."""
         program = command.program
         if program in {"cd", "pushd"}:
             target = os.path.expanduser(words[-1] if words[1:] else "~")
@@ -290,7 +290,7 @@ class Script:
         return "".join(parts)
 
     def _substituted(self) -> str:
-        """Read what stands in parentheses; return a `$(…)` as it is written, and `$(cat <<…)` as its text."""
+        """Read the commands in parentheses; return `$(…)` as written, and `$(cat <<…)` as its text."""
         start, before, texts = self._at, len(self.commands), self._texts
         self._at, self._texts, self._depth = start + 1, [], self._depth + 1
         self._read(")")

@@ -1,7 +1,7 @@
-"""Keep events that queue.db could not take, a file each, until `backlog` takes them in.
+"""Store events that queue.db could not take, one file each, until `backlog` moves them there.
 
-Standard library only; a hook loads this when nothing else is left. A file is called TIME-ID; what stands at
-the end of a name says that it is not, or not yet, an event.
+Standard library only; a hook loads this as its last resort. A file is named TIME-ID; a suffix marks a file
+that is no event, or none yet.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 
 from claude_mem_lite import config
 
-# Half written; read and found to hold no event; an event that was lost, for want of room: an empty file.
+# Suffixes: half written; holds no event; an empty file for an event that was lost on a full disk.
 HALF, BROKEN, LOST = ".tmp", ".bad", ".lost"
 _PARTS, _OLD_PARTS = 6, 4
 
@@ -19,7 +19,7 @@ def write(event_id: str, created_at: str, place: tuple[str, str, str], event: st
     """Write an event to a file of its own, complete or not at all; `place` is as `inbox.event_row` takes it.
 
     Raises:
-        OSError: it could not be written; an empty file says so, where that is possible.
+        OSError: it could not be written; an empty file records the loss, if possible.
         ClaudeMemError: the folder is a symbolic link or another user's.
     """
     config.ensure_folder(config.spool_dir())
@@ -40,7 +40,7 @@ def write(event_id: str, created_at: str, place: tuple[str, str, str], event: st
 
 
 def read(path: str) -> tuple[str, str, tuple[str, str, str], str]:
-    """Return an event's id, time, place and text; the place of one from before there were branches is bare.
+    """Return an event's id, time, place and text; a file of four fields has no work tree and no branch.
 
     Raises:
         ValueError: the file holds no event.
@@ -55,7 +55,7 @@ def read(path: str) -> tuple[str, str, tuple[str, str, str], str]:
 
 
 def lost(path: str) -> tuple[str, str]:
-    """Return id and time of an event that was lost, by the name of its file."""
+    """Return the id and time of a lost event, from the name of its file."""
     created_at, _, event_id = os.path.basename(path).removesuffix(LOST).rpartition("-")
     return event_id, created_at
 
@@ -69,7 +69,7 @@ def files() -> list[str]:
 
 
 def waiting() -> list[str]:
-    """Return the files that are to be taken in, oldest first."""
+    """Return the files that hold an event, oldest first."""
     return [path for path in files() if not path.endswith((HALF, BROKEN, LOST))]
 
 

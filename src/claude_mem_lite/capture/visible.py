@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 TAG = "claude-mem"
-# Printable characters that nobody sees, of which a text for the model alone can be made: fillers, and what
-# selects a variant of the sign before; and the marks of a tag in other widths.
+# Printable but invisible characters, which could hide a text for the model alone: fillers and variation
+# selectors. Also the angle brackets of a tag in other widths.
 # Source: Unicode's DerivedCoreProperties, Default_Ignorable_Code_Point.
 _UNSEEN = dict.fromkeys((
     *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, 0xFFA0),
@@ -13,7 +13,7 @@ _UNSEEN = dict.fromkeys((
 
 
 def visible(text: str) -> str:
-    """Return a text on one line, without controls, bidirectional marks and other signs that nobody sees."""
+    """Return a text on one line, without control, bidirectional and other invisible characters."""
     line = " ".join(text.split())
     if not line.isascii():
         line = line.translate(_UNSEEN)

@@ -1,1 +1,1 @@
-"""Ask Claude, where the user has set a key: requests within the budget, and what becomes of the answers."""
+"""Requests to Claude within the budget, if the user has set a key, and the use of the answers."""

@@ -1,7 +1,7 @@
 """Call the Messages API through the anthropic SDK: one request, one answer, or the kind of failure.
 
-The only module that imports the SDK, and that only when it calls: it costs 0.8 s and 70 MB. What is asked
-stands in `prompts`, when it may be asked in `circuit_breaker`. No error bears the key or what was captured.
+The only module that imports the SDK, and only when it calls, because that costs 0.8 s and 70 MB. `prompts`
+has the prompts, `circuit_breaker` decides when a call is allowed. No error contains the key or captured text.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ T = TypeVar("T")
 REFUSAL = "refusal"  # the stop reason
 DECLINED = "Claude declined to write about it"
 
-CACHED_S = 300.0  # after its last use; source: prompt caching, default lifetime
+CACHED_S = 300.0  # of a prompt after its last use; source: prompt caching, default lifetime
 
 TIMEOUT_S = 60.0
 _CONNECT_TIMEOUT_S = 10.0
 _REASON_CHARS = 200
 
-# What may pass by itself; everything from 500 up may, too.
+# Failures that may pass by themselves, as everything from 500 up may.
 _PASSING = frozenset({408, 409, 425, 429})
-# Key, account or model: no fault of the request, and no retry mends it.
+# Faults of the key, the account or a proxy, not of the request; a retry does not help.
 _SETUP = frozenset({401, 402, 403, 407})
 
 
 class ClaudeError(ClaudeMemError):
-    """A request that brought nothing; the message is one line."""
+    """A request without an answer; the message is one line."""
 
 
 class OutageError(ClaudeError):
-    """The API cannot be reached, is overloaded, or says slow down; it will pass."""
+    """The API cannot be reached, is overloaded or limits the rate; it will pass."""
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class OutageError(ClaudeError):
 
 
 class SetupError(ClaudeError):
-    """The key, the account or the model is not accepted; the user has to mend it."""
+    """The key, the account or the model is not accepted; the user has to fix it."""
 
 
 class NotFoundError(SetupError):
@@ -67,12 +67,12 @@ class NotFoundError(SetupError):
 
 
 class RejectedError(ClaudeError):
-    """The API does not take this request, and never will."""
+    """The API rejects this request, and always will."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked: `system` is ours, `content` is data, the answer is JSON by `schema`."""
+    """A request: `system` is our prompt, `content` is data, `schema` describes the JSON answer."""
 
     system: str
     content: str
@@ -82,7 +82,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back; `text` may be cut off, wrapped or empty."""
+    """An answer; `text` may be cut off, wrapped or empty."""
 
     text: str
     stop_reason: str
@@ -124,9 +124,9 @@ def start_batch(requests: Sequence[Request], settings: Settings) -> str:
 
 
 def batch_answers(batch_id: str, settings: Settings) -> dict[str, Answer | ClaudeError] | None:
-    """Return what a batch brought for each custom id, or None while it is being worked on.
+    """Return the answers of a batch by custom id, or None while it is being processed.
 
-    Raises: OutageError, SetupError, RejectedError: it could not be asked, or is not known any more.
+    Raises: OutageError, SetupError, RejectedError: the batch could not be queried, or is unknown.
     """
 
     def collect(client: Anthropic) -> dict[str, Answer | ClaudeError] | None:
@@ -138,9 +138,9 @@ def batch_answers(batch_id: str, settings: Settings) -> dict[str, Answer | Claud
 
 
 def look(settings: Settings) -> None:
-    """Ask whether the API is there, takes the key and knows the model; costs nothing.
+    """Check that the API can be reached, accepts the key and knows the model; costs nothing.
 
-    Raises: OutageError, SetupError, RejectedError: it does not.
+    Raises: OutageError, SetupError, RejectedError: the check fails.
     """
     _calling(settings, lambda client: client.models.retrieve(settings.model))
 
@@ -160,7 +160,7 @@ def _parameters(request: Request, settings: Settings, *, is_repeated: bool) -> d
 
 
 def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
-    """Return what a call brings; its failure becomes one of ours, without the chain that may hold the key."""
+    """Return the result of a call; raise a failure as ours, without its cause, which may hold the key."""
     credential = settings.credential
     if credential is None:
         raise SetupError("no key is used: see claude-mem status")
@@ -175,8 +175,8 @@ def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
     for name in ("anthropic", "httpx2", "httpcore2"):  # they log addresses, and bodies when told to
         logging.getLogger(name).setLevel(logging.WARNING)
     try:
-        # Where the request goes is the user's choice alone: no base URL, proxy or header of the environment,
-        # which may be a project's, but its certificates.
+        # Only the user decides where a request goes: the environment may be a project's, so its base URL,
+        # proxy and headers are ignored; its certificates are used.
         os.environ.pop("ANTHROPIC_CUSTOM_HEADERS", None)
         transport = httpx2.HTTPTransport(proxy=None if settings.proxy == keys.NONE else settings.proxy)
         with anthropic.Anthropic(
@@ -215,7 +215,7 @@ def _status_error(error: APIStatusError, credential: Credential) -> ClaudeError:
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks for, given as a number or as a date; None without."""
+    """Return the seconds of a Retry-After header, given as a number or as a date; None without one."""
     given = headers.get("retry-after", "")
     try:
         seconds = float(given)

@@ -1,7 +1,7 @@
 """Send observations that can wait as Message Batches, at half the price, and store the answers.
 
-The state "batches" holds those on their way: {BATCH_ID: {"usd": …, "asked_at": …, …}}; each
-observation in one bears "BATCH_ID/CUSTOM_ID". A batch that nobody knows any more sets them free again.
+The fact "batches" holds the pending ones: {BATCH_ID: {"usd": …, "asked_at": …, …}}; each observation in one
+has "BATCH_ID/CUSTOM_ID" as its `batch`. If the API does not know a batch, its observations wait again.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ _REFUSED_S = 3_600.0
 
 
 def step(settings: Settings, *, now: float) -> Step | None:
-    """Ask about a batch or send one, if it is time and the API may be called; else None."""
+    """Query a pending batch or send one, if it is time and calls are allowed; else return None."""
     closed = circuit_breaker.load()
     if closed.kind != "budget" and now < closed.until:
         return None
@@ -43,7 +43,7 @@ def step(settings: Settings, *, now: float) -> Step | None:
 def send(rows: Sequence[Observation], settings: Settings, *, now: float) -> Step:
     """Send captures as one Message Batch, as many as the daily budget allows.
 
-    Where the API takes none, nobody sends one for an hour; requests of their own go on.
+    If the API refuses it, none is sent for an hour; single requests go on.
     """
     left, usd, packs, found = cost.left_today(settings, now=now), 0.0, [], 0
     for pack in requests.packs(rows, size=observations.MAX_CAPTURES):
@@ -72,9 +72,9 @@ def send(rows: Sequence[Observation], settings: Settings, *, now: float) -> Step
 
 
 def collect(batch_id: str, settings: Settings, *, now: float) -> Step:
-    """Ask about a batch and, if it has ended, store what it brought; the rest waits again.
+    """Query a batch and, if it has ended, store its answers; captures without an answer wait again.
 
-    One that cannot be asked about holds up nothing else, and is given up after two days.
+    A batch that cannot be queried blocks nothing else, and is given up after two days.
     """
     entry = facts.read("batches")[batch_id] | {"asked_at": now}
     _keep(batch_id, entry)
@@ -108,7 +108,7 @@ def _take(  # noqa: PLR0913  (one answer, and where it belongs)
     entry: dict[str, Any],
     now: float,
 ) -> int:
-    """Store one answer of a batch, once; return for how many captures it was good."""
+    """Store one answer of a batch, once; return the number of captures it was good for."""
     written, batch = 0, f"{batch_id}/{number}"
     rows = rewrites.observations_in_batch(batch)
     with facts.transaction():

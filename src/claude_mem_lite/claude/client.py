@@ -1,8 +1,8 @@
 """Ask Claude through the user's own client and plan: `claude -p`, one request, one answer.
 
-The client gets the prompt on stdin and an empty folder: no tools, hooks or MCP servers, no session is kept.
-The user's own settings hold, by which it logs in. Beside the request itself it takes 0.8 s and 130 tokens,
-measured with 2.1.197 against an API on loopback. 2.1.330 answers the same way.
+The client gets the prompt on stdin and runs in an empty folder, without tools, hooks or MCP servers; it
+stores no session. The user's own settings apply, because it needs them to log in. It adds 0.8 s and 130
+tokens to the request, measured with 2.1.197 against an API on loopback. 2.1.330 answers the same way.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ from claude_mem_lite.settings import Settings
 from claude_mem_lite.text import one_line
 
 TIMEOUT_S = 120.0
-# Hooks of ours that see it record nothing.
+# Our hooks record nothing if this is set.
 WRITER = "CLAUDE_MEM_WRITER"
 _HANDED_ON = (
     "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "CLAUDE_CONFIG_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
 _SETUP, _REJECTED = frozenset({401, 402, 403, 404}), frozenset({400, 413, 422})
 _REASON_CHARS = 200
-# The end of a usage limit as clients say it: a Unix time, or the time of a clock with its zone.
+# The end of a usage limit in a client's message: a Unix time, or a clock time with its zone.
 _AT = re.compile(r"\|(\d{10})\b")
 _CLOCK = re.compile(r"resets?(?: at)? (\d{1,2})(?::(\d\d))? ?([ap])m(?: \(([A-Za-z_/+-]+)\))?", re.IGNORECASE)
 _LIMIT = re.compile(r"\blimit\b", re.IGNORECASE)
@@ -42,9 +42,9 @@ def ask(request: Request, settings: Settings) -> Answer:
     """Have the client send one request and wait for its answer, two minutes at most.
 
     Raises:
-        OutageError: it did not answer, or the plan's limit is reached; says how long to wait where it does.
-        SetupError: it is not there, not logged in or too old.
-        RejectedError: the API does not take the request.
+        OutageError: it did not answer, or the plan's limit is reached, with the time to wait if known.
+        SetupError: it is missing, not logged in or too old.
+        RejectedError: the API rejects the request.
     """
     path = look(settings)
     started = time.monotonic()
@@ -65,7 +65,7 @@ def ask(request: Request, settings: Settings) -> Answer:
 
 
 def look(settings: Settings) -> str:
-    """Return the path of the client of the settings. Raises: SetupError."""
+    """Return the path of the client in the settings. Raises: SetupError."""
     path = shutil.which(settings.client)
     if path is None:
         raise SetupError(f"{settings.client} is no program: claude-mem config set claude.via cli finds it")
@@ -73,7 +73,7 @@ def look(settings: Settings) -> str:
 
 
 def found() -> str:
-    """Return the path of the user's client; for what the user types in a shell. Raises: SetupError."""
+    """Return the path of the user's client, for commands typed in a shell. Raises: SetupError."""
     if path := find():
         return path
     raise SetupError("no claude is on the PATH here: install Claude Code and log in first")
@@ -96,7 +96,7 @@ def _command(path: str, request: Request, settings: Settings) -> list[str]:
 
 
 def _run(command: list[str], request: Request, folder: str, config_dir: str) -> tuple[int, str, str]:
-    """Return exit code, output and errors of the client; what hangs is ended with all that it has started."""
+    """Return exit code, stdout and stderr of the client; its whole process group is killed at the end."""
     environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ} | {
         "PATH": os.pathsep.join((os.path.dirname(command[0]), os.defpath)),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
@@ -123,7 +123,7 @@ def _run(command: list[str], request: Request, folder: str, config_dir: str) -> 
 
 
 def _failure(said: dict[str, Any]) -> OutageError | SetupError | RejectedError:
-    """Return the error that the client tells of."""
+    """Return the error that the client reports, as one of `claude.api`."""
     status, text = said.get("api_error_status"), str(said.get("result", ""))
     reason = one_line(redact(text), _REASON_CHARS)
     if status in _SETUP or "/login" in text:
@@ -134,7 +134,7 @@ def _failure(said: dict[str, Any]) -> OutageError | SetupError | RejectedError:
 
 
 def reset_s(text: str, *, now: float) -> float | None:
-    """Return in how many seconds a usage limit ends by the client's words; None where it tells of none."""
+    """Return in how many seconds a usage limit ends by the client's message; None if it names no limit."""
     if stamp := _AT.search(text):
         return max(0.0, int(stamp[1]) - now)
     if clock := _CLOCK.search(text):
@@ -150,7 +150,7 @@ def reset_s(text: str, *, now: float) -> float | None:
 
 
 def _answer(said: dict[str, Any], *, duration_ms: int) -> Answer:
-    """Return what the client brought; one that took too many turns has no text, and has cost its tokens."""
+    """Return the client's answer; one that took too many turns has no text, but has cost its tokens."""
     shaped, usage = said.get("structured_output"), said["usage"]
     stopped = str(said.get("stop_reason"))
     return Answer(

@@ -1,4 +1,4 @@
-"""Estimate and sum up what calls cost, and keep the daily budget. The ledger is `storage.ledger`."""
+"""Compute the cost of calls and the rest of the daily budget. The ledger is `storage.ledger`."""
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.settings import Price, Settings
@@ -18,21 +18,21 @@ def dollars(  # noqa: PLR0913  (four kinds of tokens)
     cache_write_tokens: int = 0,
     is_batch: bool = False,
 ) -> float:
-    """Return what so many tokens cost."""
+    """Return the cost of tokens in dollars."""
     tokens_in = input_tokens + CACHE_WRITE * cache_write_tokens + CACHE_READ * cache_read_tokens
     usd = (tokens_in * price.input + output_tokens * price.output) / _MILLION
     return usd * BATCH if is_batch else usd
 
 
 def left_today(settings: Settings, *, now: float) -> float:
-    """Return the dollars left of this day (UTC); Message Batches on their way count as spent."""
+    """Return the dollars left of this day's budget (UTC); pending Message Batches count as spent."""
     midnight = inbox.utc_text(now - now % _DAY_S)
     on_the_way: float = sum(batch["usd"] for batch in facts.read("batches").values())
     return settings.daily_budget_usd - ledger.spent_usd(since=midnight) - on_the_way
 
 
 def tokens_today(*, now: float) -> int:
-    """Return the tokens of this day's calls (UTC), read, written and answered."""
+    """Return the tokens of this day's calls (UTC): input, output, and those of the cache."""
     return ledger.tokens(since=inbox.utc_text(now - now % _DAY_S))
 
 

@@ -1,4 +1,4 @@
-"""Estimate what an import would bring, how long it would take, and what Claude's words would cost."""
+"""Estimate the size of an import, how long it would take, and what Claude's rewrites would cost."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -16,14 +16,14 @@ from claude_mem_lite.text import CHARS_PER_TOKEN, estimate_tokens
 
 # Source: benchmarks/transcripts.py on two cores.
 EVENTS_A_SECOND = 120.0
-# What of an event goes into a summary, what is asked about learnings, and what frames a request.
+# Tokens of an event in the request about a session, of a request's frame, and the most of all events.
 _TOLD_TOKENS, _FRAME_TOKENS = 45, 400
 _MOST_TOLD_TOKENS = 6_900
 
 
 @dataclass(slots=True)
 class Estimate:
-    """What there is to import; `usd` is what Claude would cost, if it is asked afterwards."""
+    """The size of an import; `usd` is what Claude would cost, if it is asked afterwards."""
 
     sessions: int = 0
     tool_calls: int = 0
@@ -33,7 +33,7 @@ class Estimate:
 
     @property
     def took_s(self) -> float:
-        """How long the import would take."""
+        """The seconds that the import would take."""
         return self.events / EVENTS_A_SECOND
 
 
@@ -45,7 +45,7 @@ def estimate(
     news: Callable[[Telling], Iterable[Event]],
     progress: Callable[[Session], None],
 ) -> Estimate:
-    """Reckon what a plan comes to; `news` gives what is new of a session."""
+    """Estimate a plan; `news` yields the new events of a session."""
     total = Estimate()
     for session in found.sessions:
         telling = Telling(session, found.left_out, now)
@@ -66,7 +66,7 @@ def estimate(
 
 
 def _told(event: Event, chosen: Settings) -> int:
-    """Return how many characters Claude would be sent of an event."""
+    """Return how many characters of an event would be sent to Claude."""
     name, given = event.payload.get("tool_name", ""), event.payload.get("tool_input")
     command = given.get("command") if isinstance(given, dict) else ""
     if not name or priority.priority(name, command if isinstance(command, str) else "") not in chosen.tiers:
@@ -76,7 +76,7 @@ def _told(event: Event, chosen: Settings) -> int:
 
 
 def _usd(events: int, captures: int, chars: int, chosen: Settings) -> float:
-    """Return what one session would cost: its captures in packs, and its own telling."""
+    """Return what one session would cost in dollars: its captures in packs, and its summary."""
     packs = max(math.ceil(captures / observations.MAX_CAPTURES), math.ceil(chars / requests.MAX_PACK_CHARS))
     sent = packs * (estimate_tokens(prompts.OBSERVATIONS) + _FRAME_TOKENS)
     sent += int(chars / CHARS_PER_TOKEN)

@@ -1,4 +1,4 @@
-"""Have Claude write about captures of a session that share a request, and store what it says of each."""
+"""Have Claude rewrite captures of a session that share a request, and store its text for each."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,9 @@ MAX_CAPTURES = 16
 
 
 def write(rows: Sequence[Observation], settings: Settings, *, now: float, more: bool = False) -> Step:
-    """Ask Claude about captures of one session, as many of them as fit into a request, and store its words.
+    """Ask Claude about captures of one session, as many as fit into a request, and store its texts.
 
-    `more` says that others follow at once, so that the prompt is worth caching.
+    `more` says that other requests follow at once, so that the prompt is worth caching.
     """
     pack = requests.pack(rows)
     rewrites.leave_local(row.id for row in pack.gone)
@@ -29,7 +29,7 @@ def write(rows: Sequence[Observation], settings: Settings, *, now: float, more: 
         entry_id, answer = request_cycle.ask(pack.request, settings, now=now, more=more)
     except request_cycle.StoppedError as stopped:
         if len(rows) == 1 and stopped.step.failure == "outage":
-            rewrites.put_off(rows, due=now, note=stopped.step.reason)  # the next probe is another
+            rewrites.put_off(rows, due=now, note=stopped.step.reason)  # the next probe takes another
         return stopped.step
     except RejectedError as error:
         return turn_down(pack.observations, str(error), now=now)
@@ -52,9 +52,9 @@ def write(rows: Sequence[Observation], settings: Settings, *, now: float, more: 
 
 
 def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings, *, now: float) -> int:
-    """Store what an answer says about each of some captures; return how many it was good for.
+    """Store the observations of an answer about captures; return the number of captures it was good for.
 
-    A capture that the answer leaves out or names twice is put off, it alone.
+    Only a capture that the answer leaves out or names twice is put off.
     """
     found = prompts.parse_observations(answer.text)
     written = 0
@@ -75,17 +75,17 @@ def take_answer(rows: Sequence[Observation], answer: Answer, settings: Settings,
 def as_kept(
     said: prompts.WrittenObservation, *, title: str, detail: str | None
 ) -> tuple[str, str, str | None]:
-    """Return title, summary and detail as they are kept; `title` and `detail` are the local ones."""
+    """Return title, summary and detail as they are stored; `title` and `detail` are those by rules."""
     title = one_line(said.title).rstrip(". ") or title
     summary = clip(said.summary, SUMMARY_CHARS)
     return title, summary, clip(said.detail or "", OBSERVATION_CHARS - len(title) - len(summary)) or detail
 
 
 def turn_down(rows: Sequence[Observation], reason: str, *, now: float, is_final: bool = False) -> Step:
-    """Mark a capture that the API does not take; of several try each alone, at once.
+    """Mark a capture that the API rejects; of several, retry each alone and at once.
 
-    Unless `is_final` it gets a second chance once something else has been taken. Where three in a row are
-    turned down it is none of them: they wait, and the user is told.
+    Unless `is_final`, it gets a second chance after another request succeeds. If three in a row are
+    rejected, none of them is at fault: they wait, and the user is told.
     """
     if len(rows) > 1:
         rewrites.put_off(rows, due=now, note=reason)
@@ -96,7 +96,7 @@ def turn_down(rows: Sequence[Observation], reason: str, *, now: float, is_final:
 
 
 def store(row: Observation, said: prompts.WrittenObservation, *, by: str) -> None:
-    """Keep Claude's words about an observation."""
+    """Store Claude's text for an observation."""
     title, summary, detail = as_kept(said, title=row.title, detail=row.detail)
     rewrites.write_observation(
         row.id,
@@ -110,7 +110,7 @@ def store(row: Observation, said: prompts.WrittenObservation, *, by: str) -> Non
 
 
 def first_together(rows: Sequence[Observation]) -> list[Observation]:
-    """Return the first captures that may share a request; what has failed before goes alone."""
+    """Return the first captures that may share a request; one that failed before goes alone."""
     first = rows[0]
     if first.upgrade_attempts:
         return [first]

@@ -1,7 +1,7 @@
-"""Define the prompts with their versions, and the shapes in which Claude answers them.
+"""The prompts with their versions, and the schemas of Claude's answers.
 
-Captured text is an attacker's: it stands between tags whose names nobody outside can know, and the
-prompts say that nothing in it is an instruction.
+Captured text may come from an attacker: it stands between tags with random names, and the prompts say that
+nothing in it is an instruction.
 """
 
 import json
@@ -110,7 +110,7 @@ def session_schema(*, summary: bool, learnings: bool) -> dict[str, Any]:
 
 
 def session_prompt(*, summary: bool, learnings: bool, observations: int) -> str:
-    """Return the prompt about a whole session: summary and so many observations, learnings, or both."""
+    """Return the prompt about a session: a summary with up to `observations` rewrites, learnings, or both."""
     wanted = [_SUMMARY.format(most=observations)] * summary + [_LEARNINGS] * learnings
     return "".join([_SESSION, *wanted, _EXACTLY])
 
@@ -158,11 +158,11 @@ the answer, copied exactly, at most 200 characters. Where the observation does n
 at most 200 characters; null where it only says what was done."""
 
 
-# No answer of ours is as long; reading a longer one could take its length squared.
+# No valid answer is as long; parsing a longer one could take quadratic time.
 _ANSWER_CHARS = 60_000
 
 
-# What a model writes is cleaned like everything that was captured, and must say something.
+# The model's text is cleaned like everything that was captured, and must not be empty.
 _Clean = Annotated[str, BeforeValidator(lambda said: clean(said).strip() if isinstance(said, str) else said)]
 _Text = Annotated[_Clean, Field(min_length=1)]
 
@@ -172,7 +172,7 @@ class _Written(BaseModel):
 
 
 class WrittenObservation(_Written):
-    """Claude's words about one capture."""
+    """Claude's observation of one capture."""
 
     id: str
     title: _Text
@@ -187,7 +187,7 @@ class WrittenObservations(_Written):
 
 
 class WrittenLearning(_Written):
-    """Claude's words about one thing that a session has taught."""
+    """A learning that Claude found in a session."""
 
     category: Category
     content: _Text
@@ -199,7 +199,7 @@ class WrittenLearning(_Written):
 
 
 class WrittenWords(_Written):
-    """Claude's words about a session."""
+    """Claude's summary of a session."""
 
     summary: _Text
     key_files: list[_Clean]
@@ -207,23 +207,23 @@ class WrittenWords(_Written):
 
 
 class WrittenSummary(WrittenWords):
-    """Claude's words about a session, and about what was done in it where they are better than ours."""
+    """Claude's summary of a session, and its rewrites of some observations."""
 
     observations: list[WrittenObservation]
 
 
 class WrittenLearnings(_Written):
-    """What a session has taught; an empty list says that it has taught nothing."""
+    """The learnings of a session; an empty list if it has taught nothing."""
 
     learnings: list[WrittenLearning]
 
 
 class WrittenSession(WrittenSummary, WrittenLearnings):
-    """Claude's words about a session, and what it has taught."""
+    """Claude's summary of a session, and its learnings."""
 
 
 class WrittenCall(_Written):
-    """Which of its candidates a call runs, by the ids in the request; null for none."""
+    """A call and the candidate that it runs, by their ids in the request; null for none."""
 
     call: _Text
     candidate: _Clean | None
@@ -250,7 +250,7 @@ class WrittenReply(_Written):
 
 
 class WrittenJudgement(_Written):
-    """What the judge finds in an observation; `reason` are its words that say why."""
+    """The judge's findings in an observation; `reason` quotes its words that say why."""
 
     replies: list[WrittenReply]
     reason: _Clean | None
@@ -267,7 +267,7 @@ class Transcript:
         self._elements: list[str] = []
 
     def add(self, name: str, text: str, **attributes: str) -> None:
-        """Add an element; attributes are ours, the text is not."""
+        """Add an element; the attributes are trusted, the text is not."""
         tag = f"{name}-{self._suffix}"
         listed = "".join(f' {key}="{value}"' for key, value in attributes.items())
         self._elements.append(f"<{tag}{listed}>\n{clean(text)}\n</{tag}>")
@@ -277,7 +277,7 @@ class Transcript:
 
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return a model's JSON schema without what the API has no use for: it is paid for in every call."""
+    """Return a model's JSON schema without the keys that the API does not use: each call pays for them."""
     bare: dict[str, Any] = _bare(model.model_json_schema())
     return bare
 
@@ -293,7 +293,7 @@ def parse_observations(text: str) -> list[WrittenObservation]:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What of an answer about a session can be used; `words` or `learnings` is None where it has none."""
+    """The usable parts of an answer about a session; `words` or `learnings` is None if it has none."""
 
     words: WrittenWords | None
     observations: list[WrittenObservation]
@@ -301,7 +301,7 @@ class Told:
 
 
 def parse_session(text: str) -> Told | None:
-    """Return what an answer tells of a session and what it has taught; None for an answer that is none."""
+    """Return the usable parts of an answer about a session; None if it has none."""
     for value in _objects(text):
         words = _validated(WrittenWords, {name: value.get(name) for name in WrittenWords.model_fields})
         learnings = _items(WrittenLearning, value.get("learnings"))
@@ -317,14 +317,14 @@ def parsed(model: type[WrittenT], text: str) -> WrittenT | None:
 
 
 def _items(model: type[WrittenT], values: object) -> list[WrittenT] | None:
-    """Return those of a list that are valid; None for what is no list."""
+    """Return the valid items of a list; None if `values` is no list."""
     if not isinstance(values, list):
         return None
     return [written for value in values if (written := _validated(model, value)) is not None]
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the outermost complete JSON objects of a text; of a cut one those inside it."""
+    """Yield the outermost complete JSON objects of a text; of one that is cut off, those inside it."""
     decoder = json.JSONDecoder()
     text = text[:_ANSWER_CHARS]
     at = text.find("{")
@@ -346,7 +346,7 @@ def _validated(model: type[WrittenT], value: object) -> WrittenT | None:
         return None
 
 
-# What constrained decoding does not support, or what repeats the property's name.
+# Keys that constrained decoding does not support, or that repeat the property's name.
 _USELESS = frozenset({"title", "description", "minLength", "default"})
 
 

@@ -1,6 +1,6 @@
-"""Make one request within the budget, enter it in the ledger, and move the circuit breaker by its outcome.
+"""Make one request within the budget, enter it in the ledger, and set the circuit breaker by its outcome.
 
-What is asked, and what becomes of the answer, is the business of who calls.
+The callers write the request and use the answer.
 """
 
 import dataclasses
@@ -16,9 +16,9 @@ from claude_mem_lite.storage import ledger, queries, rewrites
 
 # Between two requests while there is more to do: 20 a minute, below the limits of any account.
 PACE_S = 3.0
-# Before a session's id among the names of what was turned down.
+# Before a session's id among the names of rejected requests.
 SESSION = "session "
-# What was paid for and useless is tried again more and more rarely.
+# The longest pause after a useless answer: a retry costs money too.
 _LONGEST_USELESS_S = 86_400.0
 
 
@@ -26,8 +26,8 @@ _LONGEST_USELESS_S = 86_400.0
 class Step:
     """What a step did: how many captures or summaries it wrote, sent as a batch, and asked about (ids).
 
-    The next may be taken in `wait_s` seconds; None when nothing waits.
-    `failure` is "outage", "setup", "budget", "rejected" or "useless", `reason` says why in one line.
+    The next may be taken in `wait_s` seconds; None when nothing waits. `failure` is "outage", "setup",
+    "budget", "rejected", "useless" or "batch", `reason` says why in one line.
     """
 
     wait_s: float | None
@@ -44,7 +44,7 @@ class Step:
 
 
 class StoppedError(Exception):
-    """The request was not answered; what was asked about is not to blame."""
+    """The request was not answered, through no fault of its content."""
 
     def __init__(self, stopped: Step) -> None:
         super().__init__(stopped.reason)
@@ -52,11 +52,11 @@ class StoppedError(Exception):
 
 
 def ask(request: Request, settings: Settings, *, now: float, more: bool = False) -> tuple[str, Answer]:
-    """Return the answer to a request within the budget, and the entry in the ledger that is to be settled.
+    """Make a request within the budget; return the id of the ledger's entry to settle, and the answer.
 
     Raises:
-        RejectedError: the API does not take this request.
-        StoppedError: there was no call, or none came through.
+        RejectedError: the API rejects this request.
+        StoppedError: there was no call, or it failed.
     """
     worst_usd = requests.worst_usd(request, settings.price)
     has_tokens = settings.via != "cli" or cost.tokens_today(now=now) < settings.daily_tokens
@@ -77,7 +77,7 @@ def ask(request: Request, settings: Settings, *, now: float, more: bool = False)
 
 
 def answered(taken: Step, *, now: float) -> Step:
-    """Open the gate after an answer of use; close it where answer after answer is of none."""
+    """Allow calls after a useful answer; pause them after too many useless answers in a row."""
     before = circuit_breaker.load()
     if not taken.written:
         useless = before.useless + 1
@@ -92,18 +92,18 @@ def answered(taken: Step, *, now: float) -> Step:
 
 
 def declined(*, now: float) -> Step:
-    """Return the step after Claude has declined: an answer all the same."""
+    """Return the step after a refusal by Claude, which counts as an answer."""
     answered(Step(PACE_S, written=1), now=now)
     return Step(PACE_S, failure="rejected", reason=api.DECLINED)
 
 
 def turned_down(name: str, reason: str, *, now: float) -> Step:
-    """Note that the API does not take something; after three in a row look for the fault elsewhere."""
+    """Record a request that the API rejects; after three in a row, treat it as a fault of the setup."""
     before = circuit_breaker.load()
     is_retried = name in before.retried
     rejected = before.rejected if is_retried else tuple(dict.fromkeys((*before.rejected, name)))
     if is_retried or len(rejected) < circuit_breaker.MAX_REJECTED_IN_A_ROW:
-        # An answer all the same: nobody needs to wait.
+        # The API has answered, so no pause is needed.
         circuit_breaker.save(dataclasses.replace(before, until=0.0, rejected=rejected, called_at=now))
         return Step(PACE_S, failure="rejected", reason=reason)
     _second_chance(rejected)
@@ -117,7 +117,7 @@ def useless_pause_s(attempts: int) -> float:
 
 
 def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
-    """Have nobody call for a while, the longer the more often it has failed, and say so."""
+    """Pause all calls, for longer after each failure in a row, and log that."""
     kind, retry_after_s = (
         ("outage", error.retry_after_s) if isinstance(error, OutageError) else ("setup", None)
     )
@@ -131,7 +131,7 @@ def close_gate(error: OutageError | SetupError, *, now: float) -> Step:
 
 
 def stop_for_budget(settings: Settings, *, now: float) -> Step:
-    """Have nobody call before the next day, or before the budget is raised."""
+    """Pause all calls until the next day, or until the budget is raised."""
     limit = (
         f"${settings.daily_budget_usd:.2f}" if settings.via != "cli" else f"{settings.daily_tokens:,} tokens"
     )
@@ -153,7 +153,7 @@ def enter(  # noqa: PLR0913  (one row of the ledger)
     is_batch: bool = False,
     entry_id: str = "",
 ) -> None:
-    """Enter an answer into the ledger, in place of what was reserved for it."""
+    """Enter an answer into the ledger, in place of its reservation."""
     ledger.record(
         ledger.Call(
             purpose=purpose,

@@ -1,7 +1,7 @@
-"""Build requests to Claude within bounds from captures that belong together, and reckon what requests cost.
+"""Build bounded requests to Claude from captures that belong together, and estimate what requests cost.
 
-Only what is new goes in: a request for each capture's why, and the capture's digest. When it is sent is
-the business of `rewrite`, what becomes of the answer that of `observations`.
+A request holds the user's prompts, which say why, and the digest of each capture. `rewrite` decides when it
+is sent, `observations` uses the answer.
 """
 
 import json
@@ -19,10 +19,10 @@ from claude_mem_lite.text import CHARS_PER_TOKEN, clip, estimate_tokens
 
 MAX_PACK_CHARS = 24_000
 MAX_PACK_TOKENS, DIGEST_TOKENS = int(MAX_PACK_CHARS / CHARS_PER_TOKEN), int(DIGEST_CHARS / CHARS_PER_TOKEN)
-# What an observation and a session come to, for estimates; and the most that is waited for.
+# Output tokens of an observation and of a session, for estimates; and the limits of an answer.
 OBSERVATION_TOKENS, SESSION_TOKENS = 120, 700
 MAX_OBSERVATION_TOKENS, MOST_TOKENS = 350, 8_000
-# Chinese text has about a token a character of three bytes; only the budget looks at this bound.
+# Chinese text has about one token per character of three bytes; only the budget uses this bound.
 _DENSEST_BYTES_PER_TOKEN = 2.5
 
 _REQUEST_CHARS = 600
@@ -30,7 +30,7 @@ _REQUEST_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Captures of one session and the request for them all; `gone` are those whose raw event is no more."""
+    """Captures of one session and the request for them all; `gone` are those whose raw event is deleted."""
 
     observations: tuple[Observation, ...]
     gone: tuple[Observation, ...]
@@ -38,12 +38,12 @@ class Pack:
 
 
 def short_id(observation: Observation) -> str:
-    """Return what an observation is called in a request: nothing that a captured text could know."""
+    """Return the id of an observation in a request, which a captured text cannot know."""
     return str(observation.id[:8])
 
 
 def events_of(observation: Observation) -> list[PendingEvent]:
-    """Return the raw events that an observation tells of, in order; none where they are no longer kept."""
+    """Return the raw events of an observation, in order; none if they are deleted."""
     event = queries.pending_event(observation.id)
     if event is None:
         return []
@@ -106,19 +106,19 @@ def by_session(observations: Iterable[Observation]) -> dict[str, list[Observatio
 
 
 def input_tokens(request: Request) -> int:
-    """Return an estimate of what is sent."""
+    """Return an estimate of a request's input tokens."""
     return estimate_tokens(request.system + request.content + json.dumps(request.schema))
 
 
 def worst_usd(request: Request, price: Price, *, is_batch: bool = False) -> float:
-    """Return what a request costs with text as dense as it can be and the longest answer allowed."""
+    """Return the highest cost of a request: with the densest text and the longest answer allowed."""
     sent = len(f"{request.system}{request.content}{json.dumps(request.schema)}".encode("utf-8", "replace"))
     tokens = int(sent / _DENSEST_BYTES_PER_TOKEN)
     return cost.dollars(price, input_tokens=tokens, output_tokens=request.max_tokens, is_batch=is_batch)
 
 
 def expected_usd(request: Request, price: Price, *, observations: int, is_batch: bool = False) -> float:
-    """Return what a request for so many observations (0: for a session) will cost."""
+    """Return the expected cost of a request for a number of observations (0: for a session)."""
     output_tokens = OBSERVATION_TOKENS * observations if observations else SESSION_TOKENS
     return cost.dollars(
         price, input_tokens=input_tokens(request), output_tokens=output_tokens, is_batch=is_batch

@@ -1,7 +1,7 @@
-"""Say when Claude is asked, and what about: captures that wait together, and sessions at their end.
+"""Decide when Claude is asked, and what about: captures that wait together, and sessions at their end.
 
-One step is at most one request. Whoever takes it holds the lock of the data directory, so that there is
-one conversation with the API at a time; the local words stand until better ones are stored.
+A step makes at most one request. Its caller holds a lock of the data directory, so that one request runs at
+a time. The texts by rules stay until Claude's are stored.
 """
 
 from collections.abc import Sequence
@@ -17,29 +17,29 @@ from claude_mem_lite.settings import Settings
 from claude_mem_lite.storage import rewrites
 from claude_mem_lite.storage.models import Observation
 
-# Captures of a session wait for company: one that changed something until it has been quiet for so long,
-# none longer than the age.
+# Captures of a session wait to share a request: if one has changed something, until QUIET_S after the last
+# one, and at most until AGE_S after the first.
 QUIET_S = 12.0
 AGE_S = 60.0
 BUSY_S = 5.0
 
 
 class Later(Protocol):
-    """A step about something else than captures and sessions; `wait_s` says when there is one to take."""
+    """A step about something other than captures and sessions; its `wait_s` says when the next is due."""
 
     def __call__(self, settings: Settings, *, now: float) -> Step:
-        """Take it, if it is due."""
+        """Take the step, if it is due."""
 
 
 def turn(*, wait: bool) -> AbstractContextManager[bool]:
-    """Hold the lock on the conversation with the API; without `wait` give False when another has it."""
+    """Hold the lock for requests to the API; without `wait`, yield False if another holder has it."""
     return locks.hold("api.lock", wait=wait)
 
 
 def step(settings: Settings, *, now: float, later: Later | None = None) -> Step:
-    """Take the next step by the rules: pauses, pace, company, budget. Call it with the turn in hand.
+    """Take the next step by the rules: pauses, pace, shared requests, budget.
 
-    When nothing of captures and sessions is ripe, `later` may take one of its own.
+    The caller holds `turn`. If no capture and no session is ripe, `later` may take a step of its own.
     """
     closed = circuit_breaker.load()
     if pause := _pause(closed, now=now):
@@ -50,7 +50,7 @@ def step(settings: Settings, *, now: float, later: Later | None = None) -> Step:
     if closed.is_probing and due:
         probe = min(due, key=lambda row: (row.upgrade_attempts, row.pk))
         return observations.write([probe], settings, now=now)
-    for session in telling:  # somebody waits for these
+    for session in telling:  # somebody may wait for these
         own = [row for row in due if row.session_id == session.id]
         if own:
             return observations.write(observations.first_together(own), settings, now=now, more=True)
@@ -68,7 +68,7 @@ def step(settings: Settings, *, now: float, later: Later | None = None) -> Step:
 
 
 def _pause(closed: Gate, *, now: float) -> Step | None:
-    """Return the step that only waits while the API may not be called, or not yet again."""
+    """Return a step that only waits if calls are paused or the last was just now, else None."""
     opens_at = closed.until if closed.kind != "budget" else 0.0
     if now < opens_at:
         return Step(max(opens_at, closed.called_at + PACE_S) - now, failure=closed.kind, reason=closed.reason)
@@ -77,7 +77,7 @@ def _pause(closed: Gate, *, now: float) -> Step | None:
 
 
 def _ripe(due: Sequence[Observation], *, now: float) -> list[Observation]:
-    """Return the captures of the first session that wait for nobody; else one that has failed before."""
+    """Return the captures of the first session that are ripe; else one that has failed before."""
     fresh = [row for row in due if not row.upgrade_attempts]
     for rows in requests.by_session(fresh).values():
         if _ripe_in_s(rows, now=now) <= 0:
@@ -86,8 +86,8 @@ def _ripe(due: Sequence[Observation], *, now: float) -> list[Observation]:
 
 
 def _ripe_in_s(rows: Sequence[Observation], *, now: float) -> float:
-    """Return in how many seconds the fresh captures of one session go, 0 or less for now."""
-    # A digest is at most as long as its raw event, and bounded; knowing better would cost reading them.
+    """Return in how many seconds the fresh captures of one session are ripe, 0 or less for now."""
+    # A digest is at most as long as its raw event, and bounded; the exact length would cost reading them.
     tokens = sum(min(row.tokens_raw, requests.DIGEST_TOKENS) for row in rows)
     if len(rows) >= observations.MAX_CAPTURES or tokens >= requests.MAX_PACK_TOKENS:
         return 0.0

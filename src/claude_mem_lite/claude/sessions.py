@@ -1,7 +1,7 @@
-"""Have Claude tell a session and say what it has taught, in one request at its end.
+"""Have Claude summarize a session and extract its learnings, in one request at its end.
 
-Captured text reaches the model here, so what it writes is no word of the user's; whose it is tell the events
-(see `learnings.attribution`).
+Captured text reaches the model here, so what Claude writes is not taken for the user's words:
+`learnings.attribution` attributes it by the events.
 """
 
 from collections.abc import Sequence
@@ -24,22 +24,22 @@ from claude_mem_lite.storage.models import Learning, Observation, Session
 from claude_mem_lite.text import clip, one_line
 
 MOST_LEARNINGS = 10  # of one session
-SHOWN = 30  # of what is known; source: phase 6 document 2.4
-# Better words for at most so many observations of a session, and for one in so many.
+SHOWN = 30  # known learnings, in the request
+# Claude may rewrite at most this many observations of a session, and at most one in so many.
 _MOST_REWORDED, _ONE_IN = 6, 5
 
 _SESSION_CHARS, _SAID_CHARS = 24_000, 700
-# How much is told of each thing that was done; less where it would be too long.
+# Characters of each observation's summary in the transcript; the next width if that would be too long.
 _WIDTHS = (160, 80, 0)
 _SUMMARY_TOKENS, _LEARNINGS_TOKENS = 1_200, 1_600
 _KEY_DECISIONS = 6
 
 
 def tell(session: Session, settings: Settings, *, now: float) -> Step:
-    """Ask Claude for a session's summary, better words where it has them, and learnings; store what comes.
+    """Ask Claude for a session's summary, for rewrites of observations and for learnings; store the answer.
 
-    The summary is stored last: what breaks off before is asked for again, and what is known already is
-    only confirmed.
+    The summary is stored last: if storing breaks off, the request is repeated, and learnings that are known
+    by then are only confirmed.
     """
     rows, up_to = _news(session, settings), session.summarized_pk
     if not rows:
@@ -68,13 +68,13 @@ def tell(session: Session, settings: Settings, *, now: float) -> Step:
     _learn(session, rows, known, told)
     with facts.transaction():
         _write(session, rows, told, settings, up_to=up_to)
-    if queries.known_session(session.id).summarized_pk > up_to:  # it went on during the call
+    if queries.known_session(session.id).summarized_pk > up_to:  # the session went on during the call
         summarize_session(session.id, retell=queries.known_session(session.id).status == "closed")
     return request_cycle.answered(Step(PACE_S, written=1), now=now)
 
 
 def request(session: Session, settings: Settings) -> Request:
-    """Return the request about a session: what is known, then what happened, each with its short id."""
+    """Return the request about a session: known learnings, then the events, each with its short id."""
     rows = _news(session, settings)
     return _request(session, rows, _known(session, rows) if settings.learnings else [], settings)
 
@@ -82,10 +82,10 @@ def request(session: Session, settings: Settings) -> Request:
 def candidate(
     written: WrittenLearning, rows: Sequence[Observation], known: Sequence[Learning], voices: Voices
 ) -> Candidate:
-    """Return what Claude wrote as a candidate; ids that it was not shown are none."""
+    """Return a learning that Claude wrote as a candidate; ids that it was not shown are dropped."""
     ids = {_short(row.id): row.id for row in known}
     contradicted = ids.get(written.contradicts or "", "")
-    # What neither the user nor Claude had to do with in the session, no text from outside takes away.
+    # Text from outside cannot contradict a learning that neither the user nor Claude has touched here.
     at_hand = [row for row in known if voices.have_touched(row.content)]
     evidence = tuple(row.id for row in rows if _short(row.id) in written.evidence)
     supporting = [row for row in rows if row.id in evidence]
@@ -103,7 +103,7 @@ def candidate(
 
 
 def _news(session: Session, settings: Settings) -> list[Observation]:
-    """Return what has happened in a session since Claude told it, or learned from it."""
+    """Return the observations of a session since Claude last summarized it, or learned from it."""
     since = session.retold_pk if settings.summaries else session.extracted_pk
     rows = queries.observations_of(session.id)
     return [row for row in rows if row.pk > since and row.project_dir == session.project_dir]
@@ -131,9 +131,9 @@ def _request(
 
 
 def _told(session: Session, rows: Sequence[Observation], known: Sequence[Learning], width: int) -> str:
-    """Return a session in the order of time, each thing done with so many characters of its summary.
+    """Return a session in the order of time, with `width` characters of each observation's summary.
 
-    Of what Claude has told before, only what it said goes in.
+    What Claude has summarized before goes in as that summary alone.
     """
     transcript = prompts.Transcript()
     for each in known:
@@ -163,7 +163,7 @@ def _told(session: Session, rows: Sequence[Observation], known: Sequence[Learnin
 
 
 def _learn(session: Session, rows: Sequence[Observation], known: Sequence[Learning], told: Told) -> None:
-    """Take in what a session has taught."""
+    """Store the learnings of a session."""
     if not told.learnings:
         return
     voices = Voices(queries.payloads_of(session.id), remembered=context.told_of_others(session.id))
@@ -179,7 +179,7 @@ def _learn(session: Session, rows: Sequence[Observation], known: Sequence[Learni
 def _write(
     session: Session, rows: Sequence[Observation], told: Told, settings: Settings, *, up_to: int
 ) -> None:
-    """Store a session's summary, and Claude's words where they are better than ours."""
+    """Store a session's summary, and Claude's rewrites of its observations."""
     by_id = {_short(row.id): row for row in rows if _can_be_reworded(row)}
     for said in told.observations[:_MOST_REWORDED]:
         if row := by_id.get(said.id):
@@ -201,16 +201,16 @@ def _write(
 
 
 def _can_be_reworded(row: Observation) -> bool:
-    """Whether Claude may find better words: for what changed something or was told from elsewhere, once."""
+    """Tell whether Claude may rewrite an observation: once each, but no messages and no mere looks."""
     return (
         row.tool_name not in SPOKEN and row.tier != "low" and row.written_by == "local" and row.upgrade == ""
     )
 
 
 def _known(session: Session, rows: Sequence[Observation]) -> list[Learning]:
-    """Return what of a project's learnings Claude is shown: those that have to do with the session first.
+    """Return the learnings of a project that Claude is shown, those nearest to the session first.
 
-    The doubted are among them: what is not shown would be found again, and come back as a ghost.
+    Doubted ones are included: Claude would find one again that it is not shown, and that would revive it.
     """
     known = [row for row in learning_rows.find(session.project_dir, state="all") if row.is_active]
     texts = "\n".join([session.summary or "", *(f"{row.title}\n{row.summary}" for row in rows)])

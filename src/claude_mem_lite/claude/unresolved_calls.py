@@ -1,7 +1,7 @@
-"""Ask Claude which function of a name a call means, where the code map cannot tell.
+"""Ask Claude which function of its name a call means, if the code map cannot resolve it.
 
-Only if the user set `[compress] calls`. What Claude names is an edge of low confidence that says so: evidence
-confirms it, and it goes with the call.
+Only if the user set `[compress] calls`. Claude's answer becomes a call edge of low confidence, marked as
+such: evidence confirms it, and it is deleted with the call.
 """
 
 from collections import defaultdict
@@ -22,15 +22,15 @@ from claude_mem_lite.storage.models import CallEdge, FunctionMapEntry
 from claude_mem_lite.text import clip, one_line
 
 MOST_CALLS, MOST_CANDIDATES = 20, 8
-# A function is asked about once its session has left it alone for so long, and within a week.
+# A function is asked about once it has been unchanged for so long, and within a week of its change.
 QUIET_S, LATELY_S = 600.0, 7 * 86_400.0
 _FUNCTION_CHARS, _CONTENT_CHARS, _CANDIDATE_CHARS = 3_000, 16_000, 200
 _ANSWER_TOKENS = 1_000
-_ASKED = "asked_calls"  # in a project's state: the body of each function as it was asked about
+_ASKED = "asked_calls"  # in a project's state: the body hash of each function that was asked about
 
 
 class _Call(NamedTuple):
-    """A call whose callee is unknown, and the functions of its name."""
+    """An unresolved call, and the functions with its name."""
 
     edge: CallEdge
     candidates: tuple[FunctionMapEntry, ...]
@@ -56,7 +56,7 @@ def step(settings: Settings, *, now: float) -> Step:
 def _gather(
     project_dir: str, changed: Sequence[FunctionMapEntry]
 ) -> tuple[list[FunctionMapEntry], str, dict[str, _Call]]:
-    """Return the functions that were looked at, and a request's content with its calls by their ids in it."""
+    """Return the functions examined, the content of a request, and the calls by their ids in it."""
     tree, transcript = sources.Tree(project_dir), prompts.Transcript()
     looked_at: list[FunctionMapEntry] = []
     calls: dict[str, _Call] = {}
@@ -123,7 +123,7 @@ def _ask(  # noqa: PLR0913  (what is asked, of what, and when)
 
 
 def _store(project_dir: str, found: Iterable[WrittenCall], calls: dict[str, _Call]) -> None:
-    """Store the calls that an answer names; of what it was not asked, nothing."""
+    """Store the calls that an answer names; ignore calls and candidates that it was not asked about."""
     known = {edge.pair for edge in call_edges.known_edges(project_dir)}
     now = inbox.utc_now()
     for written in found:
@@ -151,14 +151,14 @@ def _store(project_dir: str, found: Iterable[WrittenCall], calls: dict[str, _Cal
 
 
 def _note(project_dir: str, functions: Iterable[FunctionMapEntry]) -> None:
-    """Note how functions were when they were asked about; what is not in the map any more is forgotten."""
+    """Record the body hash of functions that were asked about; drop functions no longer in the map."""
     known = code.state(project_dir).get(_ASKED, {}) | {_key(row): row.body_hash for row in functions}
     here = {_key(row) for row in code.functions(project_dir)}
     file_index.note(project_dir, **{_ASKED: {key: known[key] for key in known.keys() & here}})
 
 
 def _source(tree: sources.Tree, function: FunctionMapEntry) -> str:
-    """Return a function's source as it stands, redacted; "" where its file cannot be read."""
+    """Return a function's current source, redacted; "" if its file cannot be read."""
     try:
         lines = redact(sources.decode(tree.read(function.file_path))).split("\n")
     except OSError:

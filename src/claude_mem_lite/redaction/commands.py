@@ -1,7 +1,7 @@
 """Find secrets by the form of the command, call, cookie or manifest that hands them over.
 
-Each form is a pattern with the secret in it as `value`. A hook loads this module, and `re`, for a text with a
-sign of such a form.
+Each form is a pattern whose group `value` is the secret. A hook loads this module, and with it `re`, only for
+a text that contains the sign of such a form.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.redaction.vocabulary import Looks, Span
 
-_EDGE = r"(?:\b|(?<=\\[nrt]))"  # of a word, also behind an escape
+_EDGE = r"(?:\b|(?<=\\[nrt]))"  # the start of a word, also after an escape
 _QUOTED = r"(?P<q>\\*['\"])(?P<value>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 # A word of a command, in quotes or bare.
 _WORD = r"(?P<q>\\*['\"])?(?P<value>(?(q)(?:(?!(?P=q))[^\n]){4,200}|[^\s'\"\\;|&<>$(){}]{4,200}))"
 _SECOND = r"\(\s*+[^,()\n]{1,200}+,\s*+" + _QUOTED
 _THIRD = r"\(\s*+(?:[^,()\n]{1,200}+,\s*+){2}" + _QUOTED
 _B64 = r"[A-Za-z0-9+/]{8,}={0,2}"
-_ANY, _CHOSEN, _RANDOM = range(3)  # what a value has to be: no mere word, like a password, random
+_ANY, _CHOSEN, _RANDOM = range(3)  # what a value must be: more than a word, like a chosen password, random
 
 _HTPASSWD = _EDGE + r"htpasswd\s+-[a-z]*b[a-z]*\s+"
 _OPTIONS = r"(?:-\S{1,64}\s{1,8}){0,8}"
@@ -34,7 +34,7 @@ _NETSCAPE = r"(?i)(?:\s|\\t)(?:TRUE|FALSE)(?:\s|\\t)+[0-9]+(?:\s|\\t)+[^\s\\]{1,
 _SET_SESSION = r"(?i)cookies?\.set\((?=[^,\n]{0,64}(?:sess|sid|auth|token))[^,\n]{1,64},\s*"
 _NAMED = r"(?i)\"name\\*\"\s*:\s*\\*\"[^\"\n]{1,64}\""  # "name": "sid"
 
-# The sign that is looked for first, the kind, the least of the value, and the form.
+# Per form: the substring to search for first (its sign), the kind, what the value must be, the pattern.
 _FORMS = (
     ("rabbitmqctl", "password", _ANY, _EDGE + r"(?:change_password|add_user)\s+\S{1,64}\s+" + _WORD),
     ("chpasswd", "password", _ANY, _HTPASSWD + _OPTIONS + r"\S{1,200}\s+\S{1,64}\s+" + _WORD),
@@ -68,12 +68,12 @@ _FORMS = (
     ("httponly", "cookie", _RANDOM, _NAMED + r"\s*,\s*\\*\"value\\*\"\s*:\s*" + _QUOTED),
     ("httponly", "cookie", _RANDOM, r"(?i)\"value\\*\"\s*:\s*" + _QUOTED + r"\s*,\s*\\*\"name\\*\"\s*:"),
 )  # fmt: skip
-# Signs that code is full of: only what stands around them is looked through.
-_MORE_SIGNS = ("login=", " login ")  # of "login"
+# Signs that are common in code: only the text around each occurrence is searched.
+_MORE_SIGNS = ("login=", " login ")  # searched for if "login" is found
 _COMMON = {sign: sign for sign in ("login", "connect", "auth(", "auth ", *_MORE_SIGNS)}
 _COMMON["credentials("] = "credential"
 _BEFORE, _AFTER = 64, 768
-# Fields of a manifest that are no data of a secret.
+# Fields of a Kubernetes manifest that are not part of a secret's data.
 _NO_DATA = frozenset((
     "name", "namespace", "type", "kind", "apiVersion", "uid", "resourceVersion", "creationTimestamp", "key",
 ))  # fmt: skip
@@ -81,12 +81,12 @@ _DATA = r"(?P<key>[\w./-]{1,253})\\*[\"']?:\s*\\*[\"']?(?P<value>" + _B64 + r")(
 _PLAIN = r"(?P<key>[\w.-]{1,253})\\*[\"']?:[ ]*\\*[\"']?(?P<value>[^\s\"'\\]{6,200})"
 _LIST = r"chpasswd:(?:\s|\\n|[+\d→:|-]|list|expire|false|true){1,200}?list:\s*\|?"
 _LISTED = r"(?:\s|\\n|[+→-])*\b[\w.-]{1,64}:(?P<value>[^\s\"'\\:]{4,128})"
-_KIND = 12  # characters that `kind: ` and quotes take before its value
-_MANIFEST = 65_536  # characters of a manifest that are looked through
+_KIND = 12  # characters before `Secret` in which `kind:` may stand
+_MANIFEST = 65_536  # characters of a manifest that are searched on each side of `kind: Secret`
 
 
 def find_forms(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
-    """Yield the secrets in `text` that stand in a form of which the sign is in `signs`."""
+    """Yield the secrets in `text` whose form has its sign in `signs`. Raises: TooMuchError."""
     if "login" in signs:
         signs = signs.union(sign for sign in _MORE_SIGNS if sign in low)
     for sign, kind, least, form in _FORMS:
@@ -102,14 +102,14 @@ def find_forms(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[S
 
 
 def _matches(form: str, sign: str, text: str, low: str) -> Iterator[re.Match[str]]:
-    """Yield where a form stands in a text, of a common sign only around that."""
+    """Yield the matches of a form; for a common sign, only those near an occurrence of it."""
     pattern = re.compile(form)
     for start, end in _around(low, _COMMON[sign]) if sign in _COMMON else [(0, len(text))]:
         yield from pattern.finditer(text, start, end)
 
 
 def _around(low: str, sign: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text around a sign, none of them over another."""
+    """Yield (start, end) around each occurrence of a sign; occurrences close to each other share one part."""
     at = low.find(sign)
     while at >= 0:
         start, end = max(0, at - _BEFORE), at + _AFTER
@@ -119,7 +119,7 @@ def _around(low: str, sign: str) -> Iterator[tuple[int, int]]:
 
 
 def _listed(text: str, looks: Looks) -> Iterator[Span]:
-    """Yield the passwords in the list of cloud-init's chpasswd."""
+    """Yield the passwords in the `list` of cloud-init's `chpasswd`."""
     for head in re.finditer(_LIST, text):
         at = head.end()
         while listed := re.compile(_LISTED).match(text, at):
@@ -137,7 +137,7 @@ def _enough(value: str, least: int) -> bool:
 
 
 def _manifests(text: str, low: str, looks: Looks) -> Iterator[Span]:
-    """Yield what stands in the data of a Kubernetes secret, under whatever name."""
+    """Yield the values in `data` and `stringData` of a Kubernetes secret, whatever their names."""
     done = 0
     for at in places(low, "secret"):
         if at >= done and "kind" in low[max(0, at - _KIND) : at]:
@@ -155,7 +155,7 @@ def _manifests(text: str, low: str, looks: Looks) -> Iterator[Span]:
 
 
 def _is_coded(value: str) -> bool:
-    """Tell whether a value is base64 of a text, or of what is random."""
+    """Tell whether a value is the base64 of printable text or of random bytes."""
     if len(value) % 4:
         return False
     try:

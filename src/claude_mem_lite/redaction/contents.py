@@ -1,6 +1,6 @@
-"""Take `<private>` passages out of an event, and the contents of ignored files out of its tool calls.
+"""Remove `<private>` passages from an event, and the contents of ignored files from its tool calls.
 
-Which files those are is told by `IgnoredFiles`. Only an event with something to take out loads this module.
+`IgnoredFiles` decides which files are ignored. Only an event that needs redaction loads this module.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.redaction.vocabulary import IgnoredFiles
 
 _PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "paths", "filename", "uri", "glob")
-# Strings of a call on an ignored file that tell of the call, not of the file.
+# Fields of a call on an ignored file that describe the call, not the contents of the file.
 _CALL_FIELDS = frozenset({
     *_PATH_FIELDS, "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
     "cell_id", "cell_type", "language", "edit_mode", "persistedOutputPath", "backgroundTaskId",
@@ -31,13 +31,13 @@ _PRINTERS = frozenset({
     "expand", "dd", "view", "ed", "vim", "ex", "sdiff", "vimdiff", "xargs", "mapfile", "readarray", "type",
     "gc", "Get-Content", "/dev/stdout", "kubectl", "security",
 })  # fmt: skip
-_FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # what they name after a pipe is sought
+_FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag"})  # after a pipe: patterns, no files
 _GIT_PRINTERS = frozenset({"show", "diff", "blame", "log", "cat-file", "stash"})
 _INTERPRETERS = ("python", "node", "ruby", "perl", "php", "deno", "bun", "pwsh")
 _INLINE = frozenset({"-c", "-e", "-p", "-r", "-pe", "-ne", "--eval", "--print", "eval"})
 _ECHOES = frozenset({"echo", "printf", "printenv", "env", "declare", "typeset"})
-_WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands whose parts hang together
-# What is sought and what filters is no file: the pattern of grep and `git log -S`, the program of jq or sed.
+_WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands that are not split into parts
+# Arguments that are no files: the pattern of grep and `git log -S`, the program of jq or sed.
 _ARGUMENT = r"(?:'[^']*'|\"[^\"]*\"|\S+)"
 _SOUGHT = (
     r"(\b(?:[efz]?grep|rg|ag|jq|yq)\b"
@@ -57,7 +57,7 @@ _ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
 _ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
 _MARGIN = r"^(?:\x1b\[[0-9;]*m|[+-])+"
 _DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
-# Fields that the user or Claude writes, and tools that are made of nothing else.
+# Fields that the user or Claude writes, and tools all of whose fields they write.
 _WRITTEN = (
     "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
     "description", "message", "plan",
@@ -66,21 +66,21 @@ _TALK = ("AskUserQuestion", "Agent", "Task", "SendMessage", "ExitPlanMode")
 
 
 def without_private(tree: dict[str, Any]) -> dict[str, Any]:
-    """Return an event without the private passages of the fields that somebody wrote."""
+    """Return an event without the private passages in fields that the user or Claude writes."""
     return dict(
         change_strings(tree, lambda text, field: _without_passages(text) if field in _WRITTEN else text)
     )
 
 
 def without_private_talk(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool call without private passages in any field, if its tool is made of what is said."""
+    """Return a tool call without private passages in any of its fields, if its tool is one of `_TALK`."""
     if call.get("tool_name") not in _TALK:
         return call
     return dict(change_strings(call, lambda text, _: _without_passages(text)))
 
 
 def without_ignored(call: dict[str, Any], ignored: IgnoredFiles) -> dict[str, Any]:
-    """Return the fields of a tool call that hold something of an ignored file, without it.
+    """Return the fields of a tool call that may show an ignored file, with its contents replaced.
 
     Raises: TooMuchError.
     """
@@ -104,7 +104,7 @@ def without_ignored(call: dict[str, Any], ignored: IgnoredFiles) -> dict[str, An
 
 
 def _paths(given: dict[str, Any]) -> str:
-    """Return the paths that the input of a call names, in one text."""
+    """Return the paths in the input of a call, joined by blanks."""
     named = [given.get(name) or "" for name in _PATH_FIELDS]
     return " ".join(str(path) for some in named for path in (some if isinstance(some, list) else [some]))
 
@@ -137,7 +137,7 @@ def _shown(command: str, ignored: IgnoredFiles) -> str:
 
 
 def _prints(part: str, joint: str) -> bool:
-    """Tell whether a command prints the files that it names; `joint` stands before it, "|" for a pipe."""
+    """Tell whether a command prints the files that it names; `joint` is the operator before it."""
     words = set(re.findall(r"[\w./-]+", part))
     words |= {word.rpartition("/")[2] for word in words}
     if "-noout" in words:
@@ -150,7 +150,7 @@ def _prints(part: str, joint: str) -> bool:
 
 
 def _prints_variables(command: str, plain: str) -> bool:
-    """Tell whether a command reads the variables of a file and prints variables."""
+    """Tell whether a command loads variables from a file and prints variables."""
     words = set(re.findall(r"[\w.-]+", plain))
     if words & _ECHOES and re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain):
         return True
@@ -180,10 +180,10 @@ def _hide_written(command: str, ignored: IgnoredFiles) -> str:
 
 
 def _hide_lines(ignored: IgnoredFiles, sources: list[str] | None = None) -> Change:
-    """Return what takes out of an output the lines whose origin is an ignored file.
+    """Return a change of strings that hides the lines of an output that come from an ignored file.
 
-    Those are grep's `FILE:line`, a whole diff with such a file in it and, after a command that works with the
-    files `sources`, `NAME=value` at the start of a line.
+    Those are grep's `FILE:line`, a whole diff that includes such a file and, after a command on the files
+    `sources`, `NAME=value` at the start of a line.
     """
 
     def change(text: str, field: str | None) -> str:
@@ -192,7 +192,7 @@ def _hide_lines(ignored: IgnoredFiles, sources: list[str] | None = None) -> Chan
         if sources:
             text = re.sub(_ASSIGNMENT, lambda line: line[1] + _contents(sources[0]), text)
         low = text.lower()
-        near = ignored.cores_in(low)  # most names of files have none
+        near = ignored.cores_in(low)  # mostly empty
         if not near:
             return text
 

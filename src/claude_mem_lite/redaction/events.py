@@ -1,7 +1,7 @@
 """Turn a hook event into what may be stored: no secrets, no private passages, no ignored files, bounded size.
 
-Hooks load this module for every event, so what works on an event with something to take out is imported where
-it is needed.
+Hooks load this module for every event, so it imports the modules that redact only for an event that needs
+them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _TOOLS = {
 _ODD_ESCAPES = ("\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\ud", "\\uD")
 
 _LISTERS = ("grep", "rg ", "ag ", "git ", "diff ")  # commands that name files in their output
-# Looks at places where a secret may stand, some 10 µs each: to tell whether there is one, to take out all.
+# Budgets of looks at places where a secret may stand, about 10 µs each: to detect one, to remove all.
 _GLANCES, _MOST_LOOKS = 3_000, 15_000
 
 
 class OutOfTimeError(Exception):
-    """The time for an event is over."""
+    """The time allowed for an event is over."""
 
 
 def scrub(
@@ -38,14 +38,13 @@ def scrub(
 ) -> str:
     """Return the JSON text of one hook event as it may be stored: nothing secret, at most `max_chars` long.
 
-    An event with nothing to take out comes back as it is, unread. In any other the secrets, the `<private>`
-    passages of what the user wrote and the contents of `ignored` files give way to `[redacted: what]`; the
-    longest strings are cut in the middle so that the text fits (`max_chars`: some thousands at least).
+    An event that needs no redaction is returned unchanged and unparsed. In any other, secrets, `<private>`
+    passages that the user or Claude wrote and the contents of `ignored` files are replaced by
+    `[redacted: what]`; the longest strings are cut in the middle until the text fits `max_chars` (at least
+    a few thousand). Long strings are withheld instead when secrets might stand in too many places, or when
+    the work takes longer than `within_s`: a timer signal ends it, so only the main thread may pass that.
 
-    Long strings are withheld instead when secrets might stand at too many places, or when the work takes
-    longer than `within_s`. A timer's signal ends it then, so only the main thread can be given a time.
-
-    Raises: ValueError when an event that has to be read is no JSON object, or is nested too deep.
+    Raises: ValueError when an event that has to be parsed is no JSON object, or is nested too deep.
     """
     try:
         return _in_time(within_s, lambda: _scrub(event, max_chars, ignored, _MOST_LOOKS))
@@ -58,10 +57,10 @@ def scrub(
 
 
 def _in_time(seconds: float | None, work: Callable[[], str]) -> str:
-    """Return what `work` returns. Raises: OutOfTimeError after `seconds`, in the main thread alone."""
+    """Return what `work` returns; call it in the main thread. Raises: OutOfTimeError after `seconds`."""
     if seconds is None:
         return work()
-    # The C module, which is always loaded: `signal` costs a hook 10 ms.
+    # The C module, which is always loaded; importing `signal` costs a hook 10 ms.
     import _signal as signal  # type: ignore[import-not-found]
 
     def stop(*_: object) -> None:
@@ -110,7 +109,7 @@ def _calls(tree: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def scrub_as_set(event: str, *, within_s: float | None = None) -> str:
-    """Return an event as it may be stored by the user's settings (see `scrub`). Raises: ValueError."""
+    """Return `scrub(event)` with the size limit and ignored files of the settings. Raises: ValueError."""
     from claude_mem_lite import config
 
     max_chars, ignored = config.capture_limits()
@@ -125,7 +124,7 @@ def redact(text: str) -> str:
 
 
 def _hides_letters(event: str) -> bool:
-    """Tell whether a printable character is written as an escape, or half of one."""
+    """Tell whether a printable character, or half of a surrogate pair, is written as an escape."""
     return "\\u" in event and any(escape in event for escape in _ODD_ESCAPES)
 
 
@@ -157,7 +156,7 @@ def _prints_secret(event: str) -> bool:
 
 
 def _names_file(event: str, ignored: IgnoredFiles) -> bool:
-    """Tell whether a call may show an ignored file, or a passage that the user calls private."""
+    """Tell whether a call may show an ignored file or a passage marked as private."""
     tool = _field(event, "tool_name")
     if tool in _TOOLS:
         fields = [_field(event, name) for name in _TOOLS[tool]]
@@ -175,14 +174,14 @@ def _names_file(event: str, ignored: IgnoredFiles) -> bool:
 
 
 def _lists_files(event: str, tool: str, given: str) -> bool:
-    """Tell whether the output of a call may name files, or several calls stand in the event."""
+    """Tell whether the output of a call may name files, or the event holds several calls."""
     if tool == "Grep" or (tool and '"tool_calls"' in event[: event.find('"tool_name"')]):
         return True
     return tool not in _EDITORS and any(lister in given for lister in _LISTERS)
 
 
 def _field(event: str, name: str) -> str:
-    """Return the first string under the key `name` in JSON text, its escapes as they are."""
+    """Return the first string under the key `name` in JSON text, with its escapes unchanged."""
     at = event.find(f'"{name}"')
     start = event.find('"', event.find(":", at)) + 1 if at >= 0 else 0
     end = event.find('"', start)

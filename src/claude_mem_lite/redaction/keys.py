@@ -1,6 +1,6 @@
 """Find keys by the form they are written in: one-time passwords, seed phrases, wallets, WordPress, Go.
 
-A hook loads this module, and `re`, for a text with a sign of such a form.
+A hook loads this module, and with it `re`, only for a text that contains the sign of such a form.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.redaction.vocabulary import Looks, Span
 
-_ANYTHING = 0  # the form tells, whatever the value looks like
+_ANYTHING = 0  # the form alone is proof, whatever the value looks like
 _QUOTED = r"(?P<q>\\*['\"`])(?P<value>(?:(?!(?P=q))[^\n]){{{},{}}})(?P=q)"
 _BASE32 = r"(?P<value>[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{2,8}){3,16}={0,6})(?![A-Za-z0-9])"
 _BETWEEN = r"(?:[\s,;:.()\[\]\"'0-9-]|\\[nt\"]){1,12}"
-# Words of the list of BIP-39 have three to eight letters; these are not among them, and prose has them.
+# BIP-39 words have three to eight letters. These common words of prose are not on the list.
 # Source: github.com/bitcoin/bips, bip-0039/english.txt.
 _PROSE = r"(?!(?:the|and|for|with|from|are|was|has|have|will|your|our|its|not|but|which|were|been|they)\b)"
 _PHRASE = rf"(?P<value>(?:\b{_PROSE}[a-z]{{3,8}}\b{_BETWEEN}){{11,23}}{_PROSE}[a-z]{{3,8}})\b"
@@ -43,7 +43,7 @@ _DEFINED = (
 )
 _GO_VALUE = r"(?:\s*\[[^\]\n]{0,40}\])?\s*(?::=|=|:|,|\()\s*\[\]byte\(\s*"
 
-# The sign that is looked for first, the kind, the least weight of the value, and the form.
+# Per form: the substring to search for first (its sign), the kind, the value's minimum weight, the pattern.
 _FORMS = (
     ("otpauth", "secret", _ANYTHING,
         r"(?i)otpauth(?::|%3a)[^\s\"'<>]{0,400}?secret(?:=|%3d)(?P<value>[a-z2-7]{8,256}={0,6})"),
@@ -59,12 +59,12 @@ _FORMS = (
     ("accounts", "private key", _ANYTHING, r"accounts\W{1,8}(?P<value>0x[0-9a-f]{64})\b"),
     *((sign, "password", MIXED, _LOGIN + _USER + _SAID) for sign in ("login", "creds")),
 )  # fmt: skip
-_SALT = 60  # characters of a salt of WordPress, of any kind
+_SALT = 60  # characters; a value this long, such as a WordPress salt, is real whatever it contains
 _STANDS_IN = ("your", "example", "here", "put ", "changeme", "placeholder", "xxxx", "getenv")
 
 
 def find_keys(text: str, signs: set[str], looks: Looks) -> Iterator[Span]:
-    """Yield the keys in `text` that stand in a form of which the sign is in `signs`. Raises: TooMuchError."""
+    """Yield the keys in `text` whose form has its sign in `signs`. Raises: TooMuchError."""
     for sign, kind, least, form in _FORMS:
         for found in re.compile(form).finditer(text) if sign in signs else ():
             looks.spend(AT_VALUE)

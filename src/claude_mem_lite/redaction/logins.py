@@ -1,6 +1,6 @@
-"""Find passwords and sessions in addresses, options of commands, cookies and files of logins.
+"""Find passwords and sessions in URLs, command options, cookies and login files such as `.pgpass`.
 
-Substrings alone, no `re`. A hook loads this module for a text with a sign of a login.
+It uses substring searches alone, no `re`. A hook loads it for a text that contains the sign of a login.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from claude_mem_lite.redaction.vocabulary import Looks, Span
 
 _AUTHORITY = "".join(map(chr, range(33, 127))).translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|/")))
-# Options before USER:PASSWORD: the sign of the login, the option, what stands between, and the command.
+# Options before USER:PASSWORD: the login's sign, the option, what joins user and password, the command.
 _USERS = (
     ("://", "://", ":", ""), ("curl", " -u", ":", ""), ("curl", " --user", ":", ""),
     ("lftp", " -u", ",", "lftp "),
     ("smbclient", " -u", "%", "smbclient "), ("http", " -a", ":", "http "), (":5432:", ":5432:", ":", ""),
     (":*:*:", ":*:*:", ":", ""),
 )  # fmt: skip
-# Options before a password: the sign, the option, the commands that have it attached, and those apart.
+# Options before a password: the sign, the option, commands that attach it (-pX), commands that do not.
 _PASSWORDS = (
     (" -p", " -p", ("mysql", "mariadb", "7z ", "sshpass"), ("mongo", "sshpass", " login ", "zip ", "sqlcmd")),
     ("redis-cli", " -a", (), ("redis-cli",)),
@@ -39,13 +39,13 @@ _PASSWORDS = (
     (" pass:", " pass:", ("openssl",), ()),
 )
 _SESSIONS = ("sess", "sid", "auth", "token")
-_LINE = 256  # characters of a command before an option
+_LINE = 256  # characters before an option in which its command may stand
 
 
 def find_logins(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
-    """Yield what opens a login in `text`, of which `low` is the lower case of the same length.
+    """Yield the passwords, tokens and cookies in `text`; `low` is its lower case, of the same length.
 
-    `signs` are those of logins that stand in it.
+    `signs` are the signs of logins that occur in it. Raises: TooMuchError.
     """
     for find in (_login_passwords, _options, _literals, _auths, _piped, _cookies):
         yield from find(text, low, signs, looks)
@@ -67,10 +67,10 @@ def _login_passwords(text: str, low: str, signs: set[str], looks: Looks) -> Iter
 
 
 def _login_at(text: str, start: int, sign: str) -> tuple[int, str, str]:
-    """Return where the login behind a sign begins, the login, user and password, and the host behind it."""
+    """Return where the login after a sign begins, the login (user and password), and the host after it."""
     if sign == "://":
         login, _, host = text[start : run_end(text, start, _AUTHORITY, LONGEST)].rpartition("@")
-        if not login and not host.partition(":")[2].isdecimal():  # no port: a slash in a password
+        if not login and not host.partition(":")[2].isdecimal():  # no port: the password has a slash
             login, _, host = text[start : run_end(text, start, _AUTHORITY + "/")].rpartition("@")
         return start, login, host
     start += len(text[start : start + 4]) - len(text[start : start + 4].lstrip(" =\\\"'"))
@@ -106,7 +106,7 @@ def _options(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Spa
 
 
 def _literals(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
-    """Yield the passwords in quotes after words of SQL and PowerShell, and the second ones of logins."""
+    """Yield the quoted passwords after keywords of SQL and PowerShell, and second in `.login(`."""
     for sign in ("identified by", "securestring", ".login("):
         at = low.find(sign) if sign in signs else -1
         while at >= 0:
@@ -124,7 +124,7 @@ def _literals(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Sp
 
 
 def _auths(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
-    """Yield what `auth` gives away in calls, addresses and the settings of registries."""
+    """Yield the secrets after `auth` in calls, URLs and settings of package registries."""
     at = low.find("auth") if "auth" in signs else -1
     while at >= 0:
         looks.spend(AT_WORD)
@@ -150,7 +150,7 @@ def _auth_value(text: str, low: str, at: int) -> Span | None:
 
 
 def _piped(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
-    """Yield the passwords that `echo` hands to another command."""
+    """Yield the passwords that `echo` pipes to another command."""
     for sign, needed in (
         ("| sudo -s", "| sudo -s"), ("password-stdin", "password-stdin"), ("chpasswd", "chpasswd"),
         ("passwd --stdin", "chpasswd"),
@@ -168,7 +168,7 @@ def _piped(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]
 
 
 def _word_at(text: str, at: int, block: int = 1) -> Span | None:
-    """Return the password at a place, if one is there; with a `block`, base64 of a multiple of its length."""
+    """Return the password at `at`, if any; with a `block`, only base64 whose length is a multiple of it."""
     start, quote = opening(text, at, typed=False)
     end = value_end(text, start, quote, SHELL_WORD)
     value = text[start:end]

@@ -1,4 +1,4 @@
-"""List how tokens of known services begin and go on, and find which of these marks a text has.
+"""The formats of tokens of known services, and a search for the marks (fixed parts) of tokens in a text.
 
 A hook loads this module for every event. Source: the services' own documentation of their formats.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 _HEX, _LOWER = "0123456789abcdef", "0123456789abcdefghijklmnopqrstuvwxyz"
 _ALNUM = _LOWER + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-# Kind, what its tokens begin with, and how they go on; each pattern consumes what it has looked at, which
-# keeps a hostile text at one pass. Without a pattern, `tokens` has one for the whole.
+# Kind, the marks that its tokens begin with, and the pattern of the rest. Each pattern consumes what it has
+# read, so that a hostile text takes one pass too. Where it is empty, `tokens` has one for the whole token.
 TOKENS = (
     ("aws key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![a-z\d])(?:[\s,|:;\"']{1,8}[\w/+]{40}(?![\w/+=]))?"),
     ("google key", "AIza", r"[\w-]{35}(?![\w-])"),
@@ -34,7 +34,7 @@ TOKENS = (
     ("jwt", "eyJ", r"[\w-]{8,}+(?:\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?|(?:\.[\w-]*+){4})?"),
     ("url signature", "Amz-Signature= Goog-Signature=", r"[0-9A-Fa-f]{40,}"),
     (
-        "service token",  # what else may begin so does not go on in base 16
+        "service token",  # other text that begins so does not go on in hexadecimal
         (
             "dop_v1_ doo_v1_ dor_v1_ dapi shpat_ shpss_ shpca_ shppa_ sbp_ pul- rubygems_ squ_ sqp_ sqa_ "
             "e2b_ sntryu_ bkua_ lin_oauth_"
@@ -42,7 +42,7 @@ TOKENS = (
         r"[0-9a-f]{32,}(?!\w)",
     ),
     (
-        "service token",  # what else may begin so is not random
+        "service token",  # other text that begins so is not random
         (
             "gsk_ xai- pplx- lin_api_ glsa_ tvly- csk- jina_ napi_ nfp_ rnd_ vcp_ phx_ pnu_ figd_ sb_secret_ "
             "nvapi-"
@@ -103,7 +103,7 @@ TOKENS = (
     ("vault token", "s.", r"[A-Za-z0-9]{24}(?!\w)"),
 )
 PRIVATE_KEY = "PRIVATE KEY"
-# Marks in no run of token characters, each with what is found faster where none of its kind is.
+# Marks outside runs of token characters, by a string that is searched for first: without it none occurs.
 MARKS_ANYWHERE = {
     "hook": (
         "hooks.slack.com/", "hooks.slack-gov.com/", "/webhooks/", "webhook.office.com/webhookb2/",
@@ -114,13 +114,13 @@ MARKS_ANYWHERE = {
     PRIVATE_KEY: (PRIVATE_KEY,),
     "Private-Lines:": ("Private-Lines:",),
 }  # fmt: skip
-# Marks too short to tell anything: from where, of what and how many the characters are that have to stand by.
+# Marks too short to prove anything: offset, alphabet and number of the characters that must stand beside one.
 SHORT_MARKS = {
     "AC": (2, _HEX, 32), "key-": (4, _HEX, 32), "sk_": (3, _HEX, 48), "fc-": (3, _HEX, 32),
     "pat": (18, _HEX, 64), "-us": (-32, _HEX, 32), "re_": (12, _ALNUM, 24), "oy2": (3, _LOWER, 43),
     "EAA": (3, _ALNUM + "_-", 60), "sl.": (3, _ALNUM + "_-", 100), "s.": (2, _ALNUM, 24),
 }  # fmt: skip
-CRYPTS = {"2a", "2b", "2y", "apr1", "1", "5", "6", "y"}  # ways to hash a password, each between two $
+CRYPTS = {"2a", "2b", "2y", "apr1", "1", "5", "6", "y"}  # algorithms of password hashes, each between two $
 _BY_THEMSELVES = {
     ".",
     "==",
@@ -130,36 +130,36 @@ _BY_THEMSELVES = {
 }
 MARKS_IN_RUNS = tuple(mark for _, marks, _ in TOKENS for mark in marks.split() if mark not in _BY_THEMSELVES)
 
-_RUN = 20  # the shortest token, an AWS key id, has as many token characters
-_LEAD = 48  # the longest beginning that ends outside the run
+_RUN = 20  # token characters of the shortest token, an AWS key id
+_LEAD = 48  # characters before a run that are kept for marks that begin outside of it
 _TOKEN = b"0123456789_-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TOKEN_64 = _TOKEN + b"+/="
 _KEY = 88 * b"a"  # 64 bytes in base64
-_TWO_PARTS = 22 * b"a" + b" aaaaaa "  # of the three of a token of Discord
+_TWO_PARTS = 22 * b"a" + b" aaaaaa "  # the first two of the three parts of a Discord token
 _NO_TOKEN = b"_-abcdefghijklmnopqrstuvwxyz"
-_LONG = 36  # a longer name of a class is rare
-_FEW = 16_384  # bytes of runs in which each mark is looked for
-_ESCAPED = b"nrtbf"  # the letter of an escape stands before the word that follows
-_HEAD = 4  # bytes of a word
+_LONG = 36  # characters; names of classes are rarely longer
+_FEW = 16_384  # bytes of runs, below which each mark is searched for
+_ESCAPED = b"nrtbf"  # letters of escapes such as \n, which the next word follows without a gap
+_HEAD = 4  # bytes of a word that are compared
 _IN_WORDS = "LS0tLS1CRUdJTi"  # an armoured key in base64, which may begin within a word
 
 
 def _only(kept: bytes, shown_as: bytes = b"") -> bytes:
-    """Return a table for `translate` that blanks out all bytes but `kept`, and may show these as one sign."""
+    """Return a `translate` table that blanks all bytes but `kept` and maps these to `shown_as`, if given."""
     others = bytes(range(256)).translate(None, kept)
     table = bytes.maketrans(others, b" " * len(others))
     return table.translate(bytes.maketrans(kept, shown_as * len(kept))) if shown_as else table
 
 
 _SHAPE, _SHAPE_64 = _only(_TOKEN, b"a"), _only(_TOKEN_64, b"a")
-# Letters and digits are kept, all else parts words; so does the end of a colour code, ESC [ 3 2 m.
+# Keeps letters and digits; all else separates words, also the `m` that ends a colour code, ESC [ 3 2 m.
 _WORDS = _only(_TOKEN.translate(None, b"_-m"))
 
 
 def find_marks(text: str) -> list[str]:
-    """Return what tokens begin with and `text` has where a token may stand: in and before long runs.
+    """Return the marks in `text` that stand where a token may: in and before long runs of token characters.
 
-    That is why a further kind of token costs an ordinary text next to nothing.
+    Ordinary text has few such runs, so that one more kind of token costs it next to nothing.
     """
     data = text.encode("utf-8", "replace")
     joined, discord = _runs(data)
@@ -174,7 +174,7 @@ def find_marks(text: str) -> list[str]:
 
 
 def _runs(data: bytes) -> tuple[bytes, bool]:
-    """Return the long runs of token characters and what leads to them; whether one ends a Discord token."""
+    """Return the long runs of token characters with what precedes each; whether one ends a Discord token."""
     shape, run, found, discord, done = data.translate(_SHAPE), b"a" * _RUN, [], False, 0
     at = shape.find(run)
     while at >= 0:
@@ -190,11 +190,11 @@ def _runs(data: bytes) -> tuple[bytes, bool]:
 
 
 def likely_marks(runs: bytes) -> list[str]:
-    """Return the marks whose first word stands in `runs`, as a word: all that may begin a token there.
+    """Return the marks whose first word occurs in `runs` as a word: all that may begin a token there.
 
-    To look for each mark in half a megabyte of random letters takes ten times as long.
+    In half a megabyte of random letters, searching for each mark instead takes ten times as long.
     """
-    if b"\\u" in runs:  # an escape of a letter ends in letters and digits
+    if b"\\u" in runs:  # an escaped letter ends in letters and digits, which hide where a word begins
         return list(MARKS_IN_RUNS)
     words = set(runs.translate(_WORDS).split())
     words |= {word[1:] for word in words if word[0] in _ESCAPED}
@@ -211,14 +211,14 @@ def likely_marks(runs: bytes) -> list[str]:
 
 
 def _may_be_token(run: bytes) -> bool:
-    """Tell whether a run of token characters is no mere name: tokens have digits, capitals or no words."""
+    """Tell whether a run of token characters may be more than a name: it has digits, capitals or no words."""
     if run.strip(_NO_TOKEN):
         return len(run) > _LONG or not run.isalpha() or run.isupper()
     return len(run) > _LONG and max(map(len, run.replace(b"-", b"_").split(b"_"))) > _RUN
 
 
 def _has_short(runs: str, mark: str, offset: int, alphabet: str, count: int) -> bool:
-    """Tell whether a mark stands in `runs` with `count` characters of an alphabet by it."""
+    """Tell whether a mark occurs in `runs` with `count` characters of `alphabet` at `offset` from it."""
     at = runs.find(mark)
     while at >= 0:
         start = max(0, at + offset)
@@ -232,7 +232,7 @@ def _has_short(runs: str, mark: str, offset: int, alphabet: str, count: int) -> 
 
 
 def _has_key(data: bytes) -> bool:
-    """Tell whether the base64 of 64 bytes may stand in text, with its padding."""
+    """Tell whether a text may contain the padded base64 of 64 bytes."""
     shape = data.translate(_SHAPE_64)
     at = shape.find(_KEY)
     while at >= 0:

@@ -1,6 +1,6 @@
-"""Take the value that a name gives away: `password = X`, `"token": "X"`, `Authorization: Bearer X`.
+"""Find the value that a name gives away: `password = X`, `"token": "X"`, `Authorization: Bearer X`.
 
-A hook loads this module for a text in which the name of a secret stands before a value.
+A hook loads this module for a text in which the name of a secret precedes a value.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _SCHEMES = ("bearer ", "basic ", "token ", "bot ", "apikey ", "key ", "ssws ")
 _LINE_ENDS, _ESCAPED_ENDS = frozenset(("", *"\r\n\"'#\x1b")), ("r", "n", '"', "'", "u001b", "x1b")
 _OPERATORS = ("=>", "&&", "||", "->", "::", "?.", "<<")
 _DEFINES = ("define('", 'define("', 'define(\\"')
-_OTHERS = ("}", ";", "name", "key")  # what does not stand between a name and the field of its value
-# What only turns a literal into another type.
+_OTHERS = ("}", ";", "name", "key")  # none of these stands between a name and the field of its value
+# Calls that only convert a literal to another type.
 _WRAPPERS = ("[]byte", "buffer.from", "secretstr", "fromhex", "unhexlify", "b64decode")
 _FALLBACKS = ("||", "??", "?:", " or ", ": ", ",")
 _QUOTES = ("'", '"', "`")
 
 
 def named_value(text: str, low: str, at: int, word: str) -> Span | None:
-    """Return what follows the name that `word` stands in at `at`, if that is a secret."""
+    """Return the value of the name that contains `word` at `at`, if it is a secret."""
     given = _Assignment(text, low, at, word)
     if given.sign in ("||", "??"):
         return _fallback(text, given.name_end, given.kind)
     if given.kind == "authorization":
         return _credential(given) if given.name_end == at + len(word) else None
     given.read_value()
-    if given.is_word():  # most of what code assigns
+    if given.is_word():  # the usual case in code
         return _fallback(text, given.start, given.kind) if given.sign else None
     place = given.place()
     if place == "code":
@@ -65,7 +65,7 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:
 
 
 class _Assignment:
-    """A name with one of WORDS in it, the sign behind it, and the value behind that."""
+    """A name that contains one of WORDS, the sign after it, and the value after the sign."""
 
     def __init__(self, text: str, low: str, at: int, word: str) -> None:
         self.text, self.low, self.at, self.word, self.kind = text, low, at, word, WORDS[word]
@@ -78,7 +78,7 @@ class _Assignment:
         self.name_at, self.end, self.is_odd = at, self.start, False
 
     def read_value(self) -> None:
-        """Find where the name begins and the value ends, `is_odd` when that is the end of the line."""
+        """Find where the name begins and the value ends; set `is_odd` if `_odd_end` found that end."""
         text, start, quote = self.text, self.start, self.quote
         self.name_at = name_start(self.low, self.at)
         if self.word == "key" and self.name_at == self.at and text[self.at - 1 : self.at] == " ":
@@ -102,13 +102,13 @@ class _Assignment:
         return self.text[self.name_at : self.name_end].isupper()
 
     def is_word(self) -> bool:
-        """Tell whether the value is a bare word, or stands behind a sign that bare values do not follow."""
+        """Tell whether the value is a bare word, or unquoted after a sign that only quoted values follow."""
         if self.quote or self.sign in (",", "=="):
             return not self.quote
         return self.sign != ">" and not self.text[self.at].isupper() and is_word(self.value)
 
     def place(self) -> str:
-        """Return where the value stands, as `is_secret` takes it, or "variable", "option" or "code"."""
+        """Return the value's place: one that `is_secret` accepts, or "variable", "option" or "code"."""
         if self.sign in ("", "="):
             if self._is_variable():
                 return "variable"
@@ -123,7 +123,7 @@ class _Assignment:
         return "env" if self._is_upper() and self.sign == ":" and self.value.islower() else "last"
 
     def _is_variable(self) -> bool:
-        """Tell whether this sets a variable of a shell: NAME=value."""
+        """Tell whether this sets a shell variable: NAME=value."""
         is_next = self.sign_at == self.name_end and self.start == self.sign_at + 1 + len(self.quote)
         is_set = self.sign == "=" and is_next and self._is_upper()
         return is_set and self.text[self.start : self.start + 1] != "{"
@@ -137,7 +137,7 @@ class _Assignment:
         return "." in value and is_path(value) and not is_key(value) and not _is_dotted(value)
 
     def _ends(self) -> bool:
-        """Tell whether a bare value ends as values do, not amid code or prose."""
+        """Tell whether a bare value ends where values do, not in the middle of code or prose."""
         after = self.text[self.end : self.end + REACH].lstrip(" ")
         # a=b;c=d, a=b&c=d, a=b c=d or a=b --option
         listed = after[:1] in (";", "&", "|", "}") or after.partition("=")[0].isidentifier()
@@ -147,7 +147,7 @@ class _Assignment:
         return self.kind == "password" and is_chosen(self.value)
 
     def is_harmless(self, place: str) -> bool:
-        """Tell whether this is no secret whatever the value looks like: a label of a field, a folder."""
+        """Tell whether the value is no secret whatever it looks like: a field's label, a folder."""
         value, before = self.value, self.text[self.name_end : self.name_end + 1]
         is_labelled = place == "quoted" and self.sign == ":" and value.isalpha()
         if is_labelled and (not value.isascii() or (before in "\\\"'" and value.istitle())):
@@ -167,10 +167,10 @@ class _Assignment:
         return self.start, self.end, self.kind
 
     def _least(self, place: str) -> int:
-        """Return the least weight that tells: by the name, the sign, and what stands around both."""
+        """Return the minimum weight of a secret here, by the name, the sign and the text around them."""
         text, sign, word_end = self.text, self.sign, self.at + len(self.word)
         around = text[self.name_at - 1 : self.name_at] + text[self.end : self.end + 2]
-        is_path_of_code = sign == "::" or (sign == ">" and around != "<</")  # no element of XML
+        is_path_of_code = sign == "::" or (sign == ">" and around != "<</")  # not an XML element
         is_of_arn = around[:1] == sign == ":" and text[self.sign_at + 1 : self.sign_at + 2] != " "
         if is_path_of_code or is_of_arn:
             return NEVER
@@ -189,7 +189,7 @@ class _Assignment:
 
 
 def _sign(text: str, end: int) -> tuple[int, str]:
-    """Return where the sign behind a name stands, and the sign: "=", ":", "=>", "," …, "" for none."""
+    """Return the position of the sign after a name, and the sign: "=", ":", "=>", "," …, "" for none."""
     rest = text[end : end + REACH]
     at = end + len(rest) - len(rest.lstrip(AFTER_NAME))
     if (two := text[at : at + 2]) in ("||", "??", "<-"):  # the last in R
@@ -199,7 +199,7 @@ def _sign(text: str, end: int) -> tuple[int, str]:
 
 
 def _end_with_equals(text: str, start: int, end: int) -> int:
-    """Return where the value of `name=Plum1998=65O` ends, as far as it is one."""
+    """Return where a value with "=" in it ends, as in `name=Plum1998=65O`; `end` if it is no such value."""
     whole = value_end(text, start, "", VALUE + "=")
     value = text[start:whole]
     mixed = any(map(str.isdigit, value)) and not (value.islower() or value.isupper())
@@ -207,14 +207,14 @@ def _end_with_equals(text: str, start: int, end: int) -> int:
 
 
 def _is_dotted(value: str) -> bool:
-    """Tell whether a value with a point in it is `Crystal1981.f9D`, not an attribute."""
+    """Tell whether a value with a dot is a password such as `Crystal1981.f9D`, not an attribute."""
     last = value.rpartition(".")[2]
     telling = sum(map(str.isdigit, value)) >= FEW or not (last.isalpha() or last.islower())
     return telling and is_chosen(value)
 
 
 def _odd_end(text: str, start: int, end: int) -> int:
-    """Return where a password with signs that mostly part values in it ends, with its line; 0 for none."""
+    """Return the end of a password that contains separators such as `;` and ends its line; 0 for none."""
     line_end = run_end(text, start, SHELL_WORD)
     value = text[start:line_end].rstrip(",;)")
     if start + len(value) <= end or not ends_line(text[line_end : line_end + REACH]):
@@ -246,7 +246,7 @@ def paired_value(text: str, low: str, at: int, word: str) -> Span | None:
 
 
 def _paired(window: str) -> tuple[int, str] | None:
-    """Return where the value begins that belongs to the name before `window`, and the sign of that."""
+    """Return the offset in `window` of the value for the name before it, and the field of that value."""
     sign = next((sign for sign in PAIRED if sign in window), "")
     if not sign:
         return None
@@ -271,14 +271,14 @@ def _fallback(text: str, start: int, kind: str) -> Span | None:
 
 
 def _literal(text: str, at: int, kind: str, least: int) -> Span | None:
-    """Return what stands in quotes at a place, if it is a secret."""
+    """Return the quoted literal at `at`, if it is a secret."""
     start, quote = opening(text, at, typed=False)
     end = value_end(text, start, quote, VALUE)
     return (start, end, kind) if is_secret(text[start:end], kind, "quoted", least, quote) else None
 
 
 def _credential(given: _Assignment) -> Span | None:
-    """Return what follows `Authorization:` and its scheme, or `Bearer`."""
+    """Return the credential after `Authorization:` and its scheme, or after `Bearer`."""
     text, at, quote = given.text, given.start, given.quote
     scheme = next((scheme for scheme in _SCHEMES if text[at : at + len(scheme)].lower() == scheme), "")
     start = at + len(scheme)
@@ -296,6 +296,6 @@ def _credential(given: _Assignment) -> Span | None:
 
 
 def ends_line(text: str) -> bool:
-    """Tell whether a line ends here, but for blanks; in JSON the end may be escaped."""
+    """Tell whether at most blanks precede the end of the line; in JSON that end may be escaped."""
     rest = text.lstrip(" ")
     return rest[:1] in _LINE_ENDS or (rest[0] == "\\" and rest.lstrip("\\").startswith(_ESCAPED_ENDS))

@@ -1,4 +1,4 @@
-"""Tell which shell commands print nothing but a secret, and take their output out of a tool call.
+"""Recognise shell commands whose output is a secret, and remove that output from a tool call.
 
 A hook loads this for every shell command, so it imports no `re`, which would cost as much as all the rest.
 """
@@ -21,8 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# For programs, what must stand among the arguments: all words of one of the lists, in any order. A word after
-# "~" may stand inside an argument.
+# Per program, the arguments that make it print a secret: all words of one of the comma-separated lists, in
+# any order. A word after "~" may be part of an argument.
 _PROGRAMS = {
     "kubectl oc k k3s": (
         "get ~secret ~data, create token, config view --raw, view-secret, whoami -t, whoami --show-token, "
@@ -96,25 +96,25 @@ _PROGRAMS = {
     "ykman": "oath accounts code, oath code",
 }  # fmt: skip
 _SECRET_OUTPUT = {program: words for programs, words in _PROGRAMS.items() for program in programs.split()}
-# With one of these a program prints no secret, but copies it or says how it is used.
+# With one of these a program prints no secret: it copies the secret, prints help or does nothing.
 _PRINTS_NONE = frozenset({"--help", "-h", "help", "--version", "--clip", "--dry-run"})
 _PASS_COMMANDS = frozenset({
     "ls", "list", "find", "search", "insert", "add", "edit", "rm", "remove", "delete", "mv", "rename", "cp",
     "copy", "git", "init", "version",
 })  # fmt: skip
 _LPASS_OTHERS = frozenset({"--username", "--url", "--name", "--id", "--group"})
-# What a query or a field must name to be the secret, not what is known about it.
+# Words in a query or a list of fields that select the secret itself, not facts about it.
 _TELLING = (
     "secret", "password", "token", "key", "value", "credential", "plaintext", "string", "parameter", "cert",
     "data", "otp", "pin", "note", "pass",
 )  # fmt: skip
-# Ends of the names of outputs of Terraform that are no secrets.
+# Last words in the names of Terraform outputs that are no secrets.
 _PLAIN_OUTPUTS = (
     "id", "ids", "arn", "url", "endpoint", "host", "hostname", "name", "names", "region", "bucket", "ip",
     "ips", "address", "port", "zone", "zones", "domain", "version", "count", "vpc", "subnet", "subnets",
     "cluster", "group", "dns", "fqdn", "uri", "path", "account", "project", "cidr", "size", "environment",
 )  # fmt: skip
-# Programs that run the command behind them, and words of the shell that stand before one.
+# Programs that run the command in their arguments, and shell keywords that precede a command.
 _WRAPPERS = frozenset({
     "sudo", "doas", "env", "time", "nohup", "command", "exec", "builtin", "timeout", "nice", "stdbuf",
     "watch", "xargs", "npx", "bunx", "uvx", "uv", "pnpm", "yarn", "bun", "poetry", "pipenv", "pdm", "bundle",
@@ -125,7 +125,7 @@ _WRAPPERS = frozenset({
 })  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ssh", "eval", "su", "nix", "nix-shell", "watch", "script"})
 _PRINTERS = frozenset({"echo", "printf", "print", "Write-Output", "Write-Host"})
-# What hands on what it reads, at the end of a pipe; whatever else stands there keeps it to itself.
+# Programs that print what they read from a pipe. Any other program is taken to print none of it.
 _HANDS_ON = frozenset({
     "base64", "base32", "head", "tail", "tr", "cut", "jq", "yq", "sed", "awk", "gawk", "cat", "tac", "tee",
     "rev", "xargs", "fold", "sort", "uniq", "xxd", "od", "hexdump", "python", "python3", "node", "perl",
@@ -133,26 +133,26 @@ _HANDS_ON = frozenset({
     "openssl", "gunzip", "zcat", "less", "more", "column", "nl", "strings", "iconv", "paste", "bat", "gpg",
     "age", "grep", "rg", "while", "read", "echo", "printf", "dos2unix", "fmt", "json_pp", "jwt", "sponge",
 })  # fmt: skip
-_COUNTS = frozenset({"-c", "-q", "--count", "--quiet", "-l"})  # of grep: it tells whether, not what
+_COUNTS = frozenset({"-c", "-q", "--count", "--quiet", "-l"})  # grep then prints no matching line
 _DECLARES = frozenset({"export", "local", "declare", "readonly"})
 _GENERATES = ("secrets.token_", "randomBytes", "get_random_secret_key")
 _NOT_NAMES = frozenset({"PWD", "OLDPWD"})
-_DEEPEST = 6  # commands inside commands
+_DEEPEST = 6  # levels of nested commands that are read
 _TERRAFORMS = frozenset({"terraform", "tofu", "terragrunt"})
 _LANGUAGES = frozenset({"python", "python3", "node", "ruby", "deno", "bun", "php"})
-_MOUNTED = "/run/secrets/"  # where containers find theirs
+_MOUNTED = "/run/secrets/"  # where containers find their secrets
 _KNOWN = frozenset(
     {*_SECRET_OUTPUT, *_PRINTERS, *_TERRAFORMS, *_SHELLS, *_LANGUAGES, "printenv", "pass", "cat"}
 )
 
 
 def printer_of(command: str) -> str:
-    """Return the program of a shell command whose printed output is a secret, "" where there is none."""
+    """Return the program in a shell command whose printed output is a secret, "" for none."""
     return _printer(command, set(), 0)
 
 
 def _is_telling(name: str) -> bool:
-    """Tell whether what a variable or a field of this name holds is a secret, whatever it looks like."""
+    """Tell whether a variable or field of this name holds a secret, whatever its value looks like."""
     from claude_mem_lite.redaction.weights import MIXED, least_weight
 
     low = name.lower()
@@ -166,7 +166,7 @@ def _is_telling(name: str) -> bool:
 
 
 def _printer(script: str, secrets: set[str], depth: int) -> str:
-    """Do as `printer_of`; `secrets` are the variables that were given a secret, and are added to."""
+    """Do as `printer_of`; add the variables that are assigned a secret to `secrets`."""
     if depth > _DEEPEST:
         return ""
     for stages in pipelines(script):
@@ -183,7 +183,7 @@ def _printer(script: str, secrets: set[str], depth: int) -> str:
 
 
 def _without_assignments(words: list[str], secrets: set[str], depth: int) -> list[str]:
-    """Return a command without the variables set before it, and note those that get a secret."""
+    """Return a command without its leading assignments; add variables that get a secret to `secrets`."""
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
         if not (equals and name and not name.strip(NAME_CHARS)) and word not in _DECLARES:
@@ -194,7 +194,7 @@ def _without_assignments(words: list[str], secrets: set[str], depth: int) -> lis
 
 
 def _prints(words: list[str], secrets: set[str], depth: int) -> str:
-    """Return the program of one command whose output is a secret, "" for none."""
+    """Return the program in a simple command, wrappers included, whose output is a secret, "" for none."""
     program, arguments = base(words[0]), [bare(word) for word in words[1:]]
     if program in _PRINTERS:
         is_secret = any(_stands_for_one(word, secrets, depth) for word in words[1:])
@@ -210,7 +210,7 @@ def _prints(words: list[str], secrets: set[str], depth: int) -> str:
 
 
 def _prints_inside(program: str, words: list[str], secrets: set[str], depth: int) -> str:
-    """Return the same for the command that a command runs: `sudo X`, `ssh HOST 'X'`, `docker exec NAME X`."""
+    """Do as `_prints` for the command that another runs: `sudo X`, `ssh HOST 'X'`, `docker exec NAME X`."""
     if program in _SHELLS:
         scripts = (bare(word) for word in words[1:] if " " in word)
         if found := next(filter(None, (_printer(script, secrets, depth + 1) for script in scripts)), ""):
@@ -234,14 +234,14 @@ def _is_secret_output(program: str, arguments: list[str]) -> bool:
 
 
 def _asks_for_other(program: str, arguments: list[str]) -> bool:
-    """Tell whether an option makes a program print something else of an entry, or one is missing for that."""
+    """Tell whether `lpass` or `security` is asked for another field of an entry than its password."""
     if program == "lpass":
         return bool(_LPASS_OTHERS.intersection(arguments))
     return program == "security" and not {"-w", "-g"}.intersection(arguments)
 
 
 def _shows_entry(arguments: list[str]) -> bool:
-    """Tell whether `pass` shows a password: it does so with the name of an entry alone."""
+    """Tell whether `pass` prints a password: it is given an entry, and no other subcommand or `-c`."""
     named = [word for word in arguments if not word.startswith("-")]
     return bool(named) and named[0] not in _PASS_COMMANDS and "-c" not in arguments
 
@@ -253,7 +253,7 @@ def _is_among(word: str, arguments: list[str]) -> bool:
 
 
 def _asks_for_it(arguments: list[str]) -> bool:
-    """Tell whether what a query or a list of fields picks out may be the secret."""
+    """Tell whether `--query` or `--fields`, where given, may select the secret itself."""
     for at, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")
         if name in {"--query", "--fields"}:
@@ -263,7 +263,7 @@ def _asks_for_it(arguments: list[str]) -> bool:
 
 
 def _is_secret_value(arguments: list[str]) -> bool:
-    """Tell whether an output of Terraform is a secret: by its name, or raw and of no plain name."""
+    """Tell whether a Terraform output is a secret: its name says so, or it is raw with no harmless name."""
     named = [word for word in arguments if not word.startswith("-")]
     if not named:
         return False
@@ -272,7 +272,7 @@ def _is_secret_value(arguments: list[str]) -> bool:
 
 
 def _stands_for_one(word: str, secrets: set[str], depth: int) -> bool:
-    """Tell whether a word that is printed stands for a secret."""
+    """Tell whether a printed word expands to a secret."""
     if word[0] == "'":
         return False
     if any(_is_telling(name) or name in secrets for name in variables(word)):
@@ -281,7 +281,7 @@ def _stands_for_one(word: str, secrets: set[str], depth: int) -> bool:
 
 
 def _shows_environment(code: str) -> bool:
-    """Tell whether a program of one line prints a secret of the environment, or makes one."""
+    """Tell whether an inline program prints a secret from the environment, or generates one."""
     if not any(word in code for word in ("print", "console.log", "-p", "puts", "write")):
         return False
     if any(word in code for word in _GENERATES):
@@ -295,7 +295,7 @@ def _shows_environment(code: str) -> bool:
 
 
 def _selector(stages: list[str]) -> str:
-    """Return what prints the value of a secret's name without the name: `jq -r .token`, `grep NAME | cut`."""
+    """Return the program that prints a secret's value without its name: `jq -r .token`, `grep NAME | cut`."""
     words = words_of(stages[-1]) if stages else []
     if not words or is_redirected(words):
         return ""
@@ -310,13 +310,13 @@ def _selector(stages: list[str]) -> str:
 
 
 def _selected_fields(arguments: list[str]) -> list[str]:
-    """Return the last fields of what jq selects, where it prints them raw."""
+    """Return the last field of each path that jq or yq selects, if it prints them raw (`-r`, `-j`)."""
     is_raw = any(word[:1] == "-" and ("r" in word or "j" in word) for word in arguments)
     return [word.rsplit(".", 1)[-1].strip("[]\"'?() ") for word in arguments if is_raw and word[:1] == "."]
 
 
 def _sought(words: list[str]) -> list[str]:
-    """Return what grep looks for, [] for another command, or for none: a comment has no words."""
+    """Return grep's pattern and files, [] for another command or a comment, which has no words."""
     if not words or base(words[0]) not in {"grep", "rg"}:
         return []
     return [bare(word).strip("^=: ") for word in words[1:] if word[0] != "-"]
@@ -328,9 +328,9 @@ def _hands_on(words: list[str]) -> bool:
 
 
 def without_output(call: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a tool call that hold what such a command has printed, without it.
+    """Return the output fields of a tool call whose command prints a secret, with that output replaced.
 
-    Of a command that failed only what may be the secret goes, lines of one word: an error has blanks.
+    In the error of a failed command only lines of one word are replaced: error messages contain blanks.
     """
     given = call.get("tool_input")
     command = given.get("command") if isinstance(given, dict) else None
@@ -349,7 +349,7 @@ def without_output(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hidden_response(response: Any, hidden: str) -> Any:
-    """Return a response with `hidden` in the place of what was printed, None for nothing of the kind."""
+    """Return a response with `hidden` in place of its output; None if it is blank, no text and no object."""
     if isinstance(response, str):
         return hidden if response.strip() else None
     if not isinstance(response, dict):

@@ -1,6 +1,6 @@
-"""Find secrets that a sentence tells: "the password for the staging db is X", "密码是 X".
+"""Find secrets that a sentence states: "the password for the staging db is X", "密码是 X".
 
-A hook loads this module for a text in which such a name and a digit stand on one line.
+A hook loads this module for a text with a secret's name and a digit on one line, a foreign name or "log in".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.redaction.vocabulary import Looks, Span
 
-# Words that a value stands behind: those that say that it is one, and those that may say something else.
+# Words that precede a value: those that state it, and those that may also mean something else.
 _IS = frozenset({
     "is", "was", "are", "be", "=", ":", "->", "=>", "→", "—", "–", "==", ":=", "ist", "war", "lautet", "est",
     "était", "es", "era", "è", "é", "jest", "är", "er", "это", "sont", "son", "sind",
@@ -36,28 +36,28 @@ _BETWEEN = frozenset({
     "now", "still", "just", "currently", "simply", "again", "set", "changed", "reset", "always", "called",
     "jetzt", "maintenant", "ahora", "the", "value", "this", "following",
 })  # fmt: skip
-# What joins a value to what stands before it without a blank: the last is a wide colon.
+# Characters that join a value to the word before it without a blank; the last is a full-width colon.
 _CJK = "是为為は:가는은을를\uff1a"
 _OPEN, _CLOSE = "*_`\"'\\([<“„«「『\u2018", ".,;:*`\"'\\)]>”“»」』、。\u2019\uff0c"
 _MOST_WORDS = 14
-_LOWEST_RANDOM = 16  # characters of what is no password
+_LOWEST_RANDOM = 16  # characters of the shortest secret that is no password
 _SHORTEST = 6
 _KEY_ENDS = ("the ", "this ", "my ", "our ", "a ", "with ", "new ")
 
 
 def said_value(text: str, low: str, at: int, word: str) -> Span | None:
-    """Return the value that a sentence gives to the name that `word` stands in at `at`."""
+    """Return the value that a sentence gives to the name that contains `word` at `at`."""
     end = _name_end(low, at + len(word))
     kind = WORDS[word]
     if kind in ("authorization", "session") or not _names(low, at, word, end):
         return None
     span = _value_after(text, end, kind)
     bare = span and word == "key" and low[max(0, at - REACH) : at].endswith(_KEY_ENDS)
-    return None if span and bare and text[span[0] : span[1]].islower() else span  # a key of a cache
+    return None if span and bare and text[span[0] : span[1]].islower() else span  # such as the key of a cache
 
 
 def foreign_values(text: str, low: str, words: tuple[str, ...], looks: Looks) -> Iterator[Span]:
-    """Yield the values that sentences in other languages give to a password."""
+    """Yield the values that sentences give to one of `words`: "creds", or a password in other languages."""
     for word in words:
         at = low.find(word)
         while at >= 0:
@@ -84,7 +84,7 @@ def pairs(text: str, low: str, looks: Looks) -> Iterator[Span]:
 
 
 def _name_end(low: str, end: int) -> int:
-    """Return where the name ends that goes on at `end`, without the signs that only part words."""
+    """Return where the name that continues at `end` ends, without a trailing `.`, `-` or `_`."""
     return end + len(low[end : name_end(low, end)].rstrip(".-_"))
 
 
@@ -105,10 +105,10 @@ def _names(low: str, at: int, word: str, end: int) -> bool:
 
 
 def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span | None:
-    """Return the value that a sentence gives to what is named before `end`; `named` by a foreign word."""
+    """Return the value that a sentence gives to the name before `end`; `named` if that is a foreign word."""
     window = _plain(text[end : end + SAID])
     if window[:1] in ("=", ":", ",") and not named and kind != "credential" and window[1:2] != "*":
-        return None  # the business of what looks for names
+        return None  # `names` reads these
     line, _, below = window.partition("\n")
     for start, core, joint in _candidates(line, below, kind):
         if _tells(core, kind, joint):
@@ -119,14 +119,14 @@ def _value_after(text: str, end: int, kind: str, *, named: bool = False) -> Span
 
 
 def _plain(window: str) -> str:
-    """Return a text of the same length with newlines, blanks and no escapes of these."""
+    """Return a text of the same length, with escaped newlines and tabs as real newlines and blanks."""
     for escape in () if "\\" not in window else ("\\r\\n", "\\n", "\\r", "\\t"):
         window = window.replace(escape, ("\n" if "n" in escape else " ").rjust(len(escape)))
     return window.replace("\r", " ").replace("\t", " ")
 
 
 def _candidates(line: str, below: str, kind: str) -> Iterator[tuple[int, str, str]]:
-    """Yield what may be a value in a sentence or below it: where it begins, the word, the joint before it."""
+    """Yield (start, word, joint before it) of each possible value in a sentence or on the line below it."""
     joint, count = "", 0
     for start, token in _words(line):
         core, offset, joint = _core(token, joint)
@@ -153,7 +153,7 @@ def _words(line: str) -> Iterator[tuple[int, str]]:
 
 
 def _core_below(line: str, below: str) -> str:
-    """Return the only word of the line below one that ends in a colon, "" for none."""
+    """Return the only word on the line below a line that ends in a colon, "" for none."""
     if not line.rstrip().endswith((":", ":`", ":*", ":**")):
         return ""
     value = below.lstrip(" \n").partition("\n")[0].partition('"')[0].rstrip(" \\,}")
@@ -162,13 +162,13 @@ def _core_below(line: str, below: str) -> str:
 
 
 def _user(core: str) -> int:
-    """Return where the password begins in somebody:X and somebody/X, 0 for no such word."""
+    """Return where the password begins in somebody:X and somebody/X, 0 in any other word."""
     plain = core.rstrip("/")
     return max(core.find(":"), core.find("/")) + 1 if plain.count(":") + plain.count("/") == 1 else 0
 
 
 def _core(token: str, joint: str) -> tuple[str, int, str]:
-    """Return a word without what stands around it, where that begins in it, and the joint before it."""
+    """Return a word without the punctuation around it, its offset in the token, and the joint before it."""
     rest = token.lstrip(_OPEN)
     while rest[:1] in (":", "=") or rest[:1] > "\x7f":
         if rest[0] in _CJK or rest[0] == "=":
@@ -181,7 +181,7 @@ def _core(token: str, joint: str) -> tuple[str, int, str]:
 
 
 def _joint(token: str, core: str) -> str:
-    """Return the joint that a word is or ends in."""
+    """Return the joint that a word is or ends in, "" for none."""
     plain = token.strip("*_`\"'\\.")
     if plain.lower() in _JOINTS or plain == "/":
         return plain.lower()
@@ -191,11 +191,11 @@ def _joint(token: str, core: str) -> str:
 
 
 def _tells(core: str, kind: str, joint: str) -> bool:
-    """Tell whether a word of a sentence is a secret, by the word before it and its own looks."""
+    """Tell whether a word of a sentence is a secret, by its characters and the joint before it."""
     if len(core) < _SHORTEST or weigh(core) < MIXED:
         return False
     if kind in ("password", "credential"):
-        # hunter2 is none but behind "is"
+        # hunter2 counts only after "is" and the like
         is_said = kind == "password" and joint in _IS and core.isalnum() and core.isascii()
         return is_chosen(core) or (is_said and is_chosen(core, alone=False))
     is_random = len(core) >= _LOWEST_RANDOM and weigh(core) == RANDOM

@@ -1,7 +1,7 @@
-"""Look through a text for the names of secrets and the signs of logins, by substrings alone.
+"""Search a text for the names of secrets and the signs of logins, by substring searches alone.
 
-What is found is handed to the module that reads such a place. A hook loads this module for every event, so
-those modules are imported where they are needed.
+Each place found is handed to the module that reads such places. A hook loads this module for every event, so
+it imports those modules only when they are needed.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from claude_mem_lite.redaction.vocabulary import Looks, Span
 
 _GOES_ON = frozenset("0123456789_-.ABCDEFGHIJKLMNOPQRSTUVWXYZ=:,>(<*\r\n" + AFTER_NAME)
-_COMMANDS = (" -", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # these name what they set
+_COMMANDS = (" -", "env ", "set ", "setx ", "set -x ", "set -gx ", "set -ux ")  # before a name that is set
 _APART = (",", "{", "\n", "n", "</key>", "value", "type", "default")
-# Names of passwords in other languages; those of letters beyond ASCII cost a text without them nothing.
 _SAYS, _JOINS_KEY = frozenset(" (*`"), frozenset(" _-")
 _NO_NAME_ENDS, _NO_HEAD = " \"'`\\,({[", frozenset("(={[}<>")
+# Names of passwords in other languages; non-ASCII ones cost nothing in a text without such letters.
 _FOREIGN = (
     "creds", "woord", "contraseñ", "парол", "密码", "密碼", "パスワード", "hasło", "lösen", "비밀번호",
 )  # fmt: skip
-# What may stand beside a password that no name gives away; `logins` tells.
+# Signs of passwords that no name gives away; `logins` reads them.
 _LOGINS = ("cookie", ":5432:", ":*:*:", "identified by", "securestring")
-# Signs of the forms that `commands` tells; and those of logins that are signs of such forms too.
+# Signs of the forms that `commands` reads; _FORMS_TOO are signs of logins that are signs of forms as well.
 _FORMS = (
     "login", "connect", "ssid", "httponly", "@tcp(", "rabbitmqctl", "net use", "http-basic", "new pdo",
     "mysqli", "sqlplus",
 )  # fmt: skip
-# Signs of the forms that `keys` tells.
+# Signs of the forms that `keys` reads.
 _KEYS = ("base32", "authenticator", "[]byte(", "mnemonic", "phrase", "wallet", "deployer", "privkey")
-# Those with a part of each sign, without which none of them stands in a text.
+# More of those, as (part, sign, strings): any of the strings means the sign; none occurs without the part.
 _KEYS_WITH = (
     ("otp", "otpauth", ("otpauth",)),
     ("otp", "totp", ("totp",)),
@@ -64,7 +64,7 @@ _FORMS_TOO = frozenset({
     "cookie", "chpasswd", "openssl", "gh secret", "auth(", "auth ", "kind", "pgpass", "spawn", "credentials(",
     "--from-literal",
 })  # fmt: skip
-_AUTHS = {"=": "auth", '"': "auth", "\\": "auth", "(": "auth(", " ": "auth "}  # what follows, and the sign
+_AUTHS = {"=": "auth", '"': "auth", "\\": "auth", "(": "auth(", " ": "auth "}  # by the character after it
 _QUOTES = ("'", '"')
 _NEWLINES, _CELL_ENDS = ("\n", "\\n", "\r", "\\r"), ("|", ",", "\t", "\\t", ";")
 _KIND = 12  # characters before `secret` in which `kind: ` may stand
@@ -79,7 +79,7 @@ _COMMANDS_OF = {
 
 
 def holds_word(name: str) -> bool:
-    """Tell whether a name may be that of a secret."""
+    """Tell whether a name may be the name of a secret."""
     return any(word in name.lower() for word in WORDS)
 
 
@@ -107,7 +107,7 @@ def values_in(text: str, looks: Looks) -> Iterator[Span]:
         while at >= 0:
             end = at + len(word)
             hints.update(_hints(low, at, word, end))
-            # Most are words of code or prose: a look at what follows the name tells.
+            # Most are words of code or prose: the next character rules them out.
             if text[end : end + 1] in _GOES_ON or word in CONTINUED:
                 value = _value_at(text, low, at, word, looks)
                 if value:
@@ -120,7 +120,7 @@ def values_in(text: str, looks: Looks) -> Iterator[Span]:
 
 
 def _hints(low: str, at: int, word: str, end: int) -> tuple[str, ...]:
-    """Return signs of logins that a word is a part of; of `pass` the two characters behind it."""
+    """Return the signs of logins that the word is a part of; for `pass`, the two characters after it."""
     if word == "pass":
         return (low[end : end + 2], "pgpass") if low[at - 2 : at] == "pg" else (low[end : end + 2],)
     if word == "credential" and "(" in low[end : end + 2]:
@@ -129,7 +129,7 @@ def _hints(low: str, at: int, word: str, end: int) -> tuple[str, ...]:
 
 
 def _beside(text: str, low: str, hints: set[str], heads: list[int], looks: Looks) -> Iterator[Span]:
-    """Yield what opens a login, what stands under the heads of tables, and what sentences tell."""
+    """Yield the secrets in logins, commands, keys, tables and sentences without one of WORDS."""
     forms = {sign for sign in _FORMS if sign in low}
     signs = _login_signs(low, hints)
     if "login" in forms:
@@ -153,7 +153,7 @@ def _beside(text: str, low: str, hints: set[str], heads: list[int], looks: Looks
         from claude_mem_lite.redaction.tables import find_cells
 
         yield from find_cells(text, low, sorted(heads), looks)
-    # What sentences tell that have none of WORDS.
+    # Sentences that contain none of WORDS.
     foreign = tuple(word for word in _FOREIGN if word in low)
     if foreign or "log in" in low or "login" in low:
         from claude_mem_lite.redaction.prose import foreign_values, pairs
@@ -163,18 +163,18 @@ def _beside(text: str, low: str, hints: set[str], heads: list[int], looks: Looks
 
 
 def _key_signs(low: str) -> set[str]:
-    """Return the signs of keys in a text, those that are looked for by a part of theirs first among them."""
+    """Return the signs of keys in a text; those in `_KEYS_WITH` are searched for by their part first."""
     parts = {part for part in _PARTS if part in low}
     found = {sign for part, sign, some in _KEYS_WITH if part in parts and any(each in low for each in some)}
     return found.union(sign for sign in _KEYS if sign in low)
 
 
 def _value_at(text: str, low: str, at: int, word: str, looks: Looks) -> Span | None:
-    """Return the value of the name that `word` stands in at `at`, if that is one of a secret."""
+    """Return the value of the name that contains `word` at `at`, if it is a secret."""
     looks.spend(AT_WORD)
     end = at + len(word)
     rest = low[end : end + REACH].lstrip(NAME)
-    if not rest:  # within a long run
+    if not rest:  # inside a long run of name characters
         return None
     if _may_name(low, at, word, rest):
         from claude_mem_lite.redaction.names import named_value
@@ -197,9 +197,9 @@ def _value_at(text: str, low: str, at: int, word: str, looks: Looks) -> Span | N
 
 
 def _paired_value(text: str, low: str, at: int, word: str) -> Span | None:
-    """Return the value beside the name that `word` stands in, if a field for values is near."""
+    """Return the value beside the name that contains `word`, if a field for values is near."""
     window = low[at : at + 5 * REACH]
-    if not any(sign in window for sign in PAIRED):  # as behind each "passed" of a test run
+    if not any(sign in window for sign in PAIRED):  # spares the import for each "passed" of a test run
         return None
     from claude_mem_lite.redaction.names import paired_value
 
@@ -207,7 +207,7 @@ def _paired_value(text: str, low: str, at: int, word: str) -> Span | None:
 
 
 def _may_say(low: str, at: int, word: str, rest: str) -> bool:
-    """Tell whether a sentence may go on behind the name that `word` stands in, with a digit on its line."""
+    """Tell whether a sentence may continue after the name that contains `word`, with a digit on its line."""
     said = rest[:1] in _SAYS or rest[:2] == ":*" or (rest[:1] == ":" and word == "credential")
     if not said or (word == "key" and low[at - 1 : at] not in _JOINS_KEY):
         return False
@@ -220,7 +220,7 @@ def _may_say(low: str, at: int, word: str, rest: str) -> bool:
 
 
 def _may_head(low: str, at: int, end: int, word: str) -> bool:
-    """Tell whether the name that `word` stands in at `at` may be the head of a column or a label."""
+    """Tell whether the name that contains `word` at `at` may be the header of a column or a label."""
     rest = low[end : end + REACH].lstrip(NAME)
     after = rest.replace('\\"', '"').lstrip(" \"'`*")
     if word == "key" and _is_bare(low, at):
@@ -230,7 +230,7 @@ def _may_head(low: str, at: int, end: int, word: str) -> bool:
     if after[:1] in ("|", "\t", "<"):
         return after[0] != "<" or after.startswith(("</t", "</d"))
     head = low[max(0, at - REACH) : at].rpartition("\n")[2].rpartition("\\n")[2]
-    head = head.rpartition('":')[2]  # the name of a field
+    head = head.rpartition('":')[2]  # without the name of a JSON field
     if after.startswith(_NEWLINES):
         ruled = after.lstrip("\\nr\r\n |+").startswith("---")
         return ruled or any(sign in head for sign in _CELL_ENDS)
@@ -239,17 +239,17 @@ def _may_head(low: str, at: int, end: int, word: str) -> bool:
 
 
 def _is_bare(low: str, at: int) -> bool:
-    """Tell whether nothing of a name stands right before a word."""
+    """Tell whether a word begins its name: no character of a name precedes it."""
     return not low[at - 1 : at].strip(_NO_NAME_ENDS)
 
 
 def _is_owned(low: str, at: int) -> bool:
-    """Tell whether what stands before `key` makes it a secret: api, signing, master."""
+    """Tell whether the text before `key` makes it a secret: api, signing, master."""
     return low[max(0, at - REACH) : at].rstrip(" ").endswith(KEY_OWNERS)
 
 
 def _login_signs(low: str, hints: set[str]) -> set[str]:
-    """Return the signs of logins in a text, `hints` those that the words of secrets gave."""
+    """Return the signs of logins in a text, including those that follow from the `hints` of its words."""
     signs = {sign for sign in _LOGINS if sign in low} | (hints & {"kind", "pgpass", "credentials("})
     if "@" in low and "://" in low:
         signs.add("://")
@@ -264,7 +264,7 @@ def _login_signs(low: str, hints: set[str]) -> set[str]:
 
 
 def _option_signs(low: str) -> set[str]:
-    """Return the signs of options that take a login, those of one command only where that stands too."""
+    """Return the signs of options that take a login; those of one command only if that occurs too."""
     lines = low.split(" -")
     after = lines[1:]
     options = {"u" if text.startswith("-user") else text[:1] for text in after}
@@ -279,7 +279,7 @@ def _option_signs(low: str) -> set[str]:
 
 
 def _may_name(low: str, at: int, word: str, rest: str) -> bool:
-    """Tell whether what follows a name may be a sign with a value behind it."""
+    """Tell whether a sign with a value after it may follow a name."""
     sign = rest.lstrip(AFTER_NAME)[:1]
     if sign in ("=", ":") or rest.startswith(" ??") or (sign == "|" and rest[0] in " ]"):
         return word != "key" or not _is_bare(low, at) or _is_owned(low, at)
@@ -304,7 +304,7 @@ def _opens_credential(low: str, at: int, rest: str) -> bool:
 
 
 def _may_set(low: str, at: int, word: str, rest: str) -> bool:
-    """Tell whether a command or a table may give a value behind a blank: --token X, ENV TOKEN X."""
+    """Tell whether a command or a table may give a value after a blank: --token X, ENV TOKEN X."""
     before = low[max(0, at - REACH) : at]
     if low.startswith("password", at) and (rest.lstrip(" \\")[:1] in _QUOTES or "login " in before):  # .netrc
         return True

@@ -1,8 +1,8 @@
-"""Split a shell script into pipelines, words, substitutions and variables, as far as printing goes.
+"""Split a shell script into pipelines, words, substitutions and variables, to tell what it prints.
 
-String methods in one pass and no `re`, because hooks load this. It is no shell: what it cannot read, it
-returns as it stands. `simple_commands` does not serve here: it drops the quotes and the pipes that tell
-whether a secret is printed (554 of 10,476 verdicts differ).
+It uses string methods in one pass and no `re`, because hooks load it. It is no full parser: text that it
+cannot read is returned unchanged. `simple_commands` cannot replace it: that drops the quotes and the pipes
+that decide whether a secret is printed (554 of 10,476 verdicts differ).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LONGEST = 20_000  # characters of a script that are read
 
 
 def pipelines(script: str) -> Iterator[list[str]]:
-    """Yield the commands of each pipeline of a script; one that is not piped is a list of one."""
+    """Yield the commands of each pipeline of a script; a command without a pipe is a list of one."""
     stages: list[str] = []
     for start, end, joint in _parts(script[:_LONGEST].replace("\\\n", "  ")):
         stages.append(script[start:end].replace("\\\n", "  "))
@@ -34,9 +34,9 @@ def words_of(command: str) -> list[str]:
 
 
 def _parts(text: str, ends: str = "|;&\n") -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, the character behind) of each part of a text between `ends` that are not quoted.
+    """Yield (start, end, the separator after it) of each part of a text between unquoted `ends`.
 
-    "&&" is told as "&", "||" as ";".
+    "&&" is reported as "&", "||" as ";".
     """
     start, at, quote, depth = 0, 0, "", 0
     while at < len(text):
@@ -59,7 +59,7 @@ def _parts(text: str, ends: str = "|;&\n") -> Iterator[tuple[int, int, str]]:
 
 
 def _step(text: str, at: int, depth: int) -> int:
-    """Return by how much a bracket changes the depth of substitutions: one of a subshell does not."""
+    """Return by how much a bracket changes the depth of substitutions; outside them a subshell's does not."""
     if text[at] == ")":
         return -1 if depth else 0
     return 1 if depth or text[at - 1 : at] == "$" else 0
@@ -79,9 +79,9 @@ def substitutions(word: str) -> Iterator[str]:
 
 
 def variables(word: str) -> Iterator[str]:
-    """Yield the variables whose values a word has: `$NAME`, `${NAME:-x}`, PowerShell's `$env:NAME`.
+    """Yield the variables whose values a word expands to: `$NAME`, `${NAME:-x}`, PowerShell's `$env:NAME`.
 
-    `${NAME:+x}` and `${#NAME}` only tell of one.
+    `${NAME:+x}` and `${#NAME}` do not reveal the value.
     """
     at = word.find("$")
     while at >= 0:

@@ -1,8 +1,8 @@
-"""Change the strings in the JSON of an event: take every secret out, and keep the event within its size.
+"""Edit the strings in the JSON of an event: remove every secret and keep the event within its maximum size.
 
-Strings are cut before the search for secrets, which bounds its work, and once more after it. What is secret
-in one string is taken out of all others. Only an event with something to take out, or a very long one, loads
-this module.
+Strings are cut before the search for secrets, which bounds its work, and once more after it. A secret found
+in one string is removed from all others. Only an event that needs redaction, or a very long one, loads this
+module.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.redaction.vocabulary import Looks, Span
 
-    Change = Callable[[str, str | None], str]  # of a string in the field named, None for a key itself
+    Change = Callable[[str, str | None], str]  # (string, name of its field or None for a key) -> new string
 
 WITHHELD = "[withheld: too much to redact]"
 _SEAM = "\n\ue0ff"  # where the middle of a string was left out before the search
@@ -32,13 +32,13 @@ _SHORTEST = 256  # no string is cut shorter
 _MOST_FIELDS = 64
 _MANY, _JSON_OF_STRING = 20_000, 4  # strings, and the characters that JSON adds to each
 _KEPT_OF_WITHHELD = 32_768  # characters of an event whose long strings are withheld
-_LONGEST_KEPT = 512  # characters of a string in it
+_LONGEST_KEPT = 512  # characters of the longest string left in it
 _LEAST = 4  # characters: nothing shorter is a secret
 _HEAD = 8  # characters by which a secret is looked up; no known one is shorter
 
 
 def loads(event: str) -> dict[str, Any]:
-    """Return the tree of an event. Raises: ValueError when its text is no JSON object."""
+    """Return the JSON tree of an event. Raises: ValueError when its text is no JSON object."""
     tree = json.loads(event)
     if not isinstance(tree, dict):
         raise ValueError(f"a hook event is a JSON object, this is a {type(tree).__name__}")  # noqa: TRY004
@@ -46,7 +46,7 @@ def loads(event: str) -> dict[str, Any]:
 
 
 def change_strings(node: Any, change: Change, field: str | None = "") -> Any:
-    """Return a JSON tree with each string changed, given the field that it stands in, None for a key."""
+    """Return a JSON tree with each string replaced by `change(string, its field)`; a key's field is None."""
     if isinstance(node, str):
         return change(node, field)
     if isinstance(node, list):
@@ -62,16 +62,16 @@ def dumps(tree: Any) -> str:
 
 
 def narrowed(tree: dict[str, Any], max_chars: int) -> dict[str, Any]:
-    """Return an event with little more than what the last cut may leave of it, a seam in each string cut.
+    """Return an event cut to little more than `fitted` may keep, with a seam in each string that was cut.
 
-    On both sides of a seam stand `EDGE` characters that `unseamed` drops: half a token may be among them.
+    `unseamed` drops the `EDGE` characters on both sides of a seam, because the cut may have split a token.
     """
     lengths: list[int] = []
     tree = change_strings(tree, lambda text, _: _noted(text.encode("utf-8", "replace").decode(), lengths))
     limit = _limit(lengths, max_chars)
     left = sum(min(length, limit + 2 * EDGE) if limit else length for length in lengths)
     many = len(lengths) > _MANY and left + _JSON_OF_STRING * len(lengths) > max_chars
-    if many or left > 4 * max_chars:  # so many strings take seconds
+    if many or left > 4 * max_chars:  # to process so many strings takes seconds
         tree, lengths = _flat(tree, max_chars), []
         change_strings(tree, lambda text, _: _noted(text, lengths))
         limit = _limit(lengths, max_chars)
@@ -79,7 +79,7 @@ def narrowed(tree: dict[str, Any], max_chars: int) -> dict[str, Any]:
 
 
 def without_secrets(tree: Any, looks: Looks, marks: list[str] | None = None) -> Any:
-    """Return a JSON tree without its secrets; what is one at one place is taken out at all.
+    """Return a JSON tree without its secrets; a secret found in one place is removed from all.
 
     Raises: TooMuchError.
     """
@@ -98,9 +98,9 @@ def without_secrets(tree: Any, looks: Looks, marks: list[str] | None = None) -> 
 
 
 def _clean(text: str, marks: list[str], field: str, looks: Looks) -> tuple[str, dict[str, str]]:
-    """Return `text` without its secrets, and the kinds of those that are to be looked for elsewhere too.
+    """Return `text` without its secrets, and the kind of each secret to search for elsewhere too.
 
-    `marks` are those of tokens that may stand in it; `field` is its name in a JSON object.
+    `marks` are those of tokens that may occur in it; `field` is the key of `text` in its JSON object.
     """
     known: dict[str, str] = {}
     for mark in sorted(marks, key=PRIVATE_KEY.__ne__):  # private keys first: a line of one may have any mark
@@ -113,14 +113,14 @@ def _clean(text: str, marks: list[str], field: str, looks: Looks) -> tuple[str, 
     spans = _values(text, field, looks)
     looks.spend(AT_WORD * len(spans))
     for start, end, kind in spans:
-        # A value unlike other text is the same secret wherever it stands.
+        # A value unlike ordinary text is the same secret wherever it occurs.
         if end - start >= QUOTED_LEAST and weigh(text[start:end]) >= MIXED:
             known[text[start:end]] = kind
     return _swap(text, spans), known
 
 
 def _values(text: str, field: str, looks: Looks) -> list[Span]:
-    """Return the secrets in a text: all of it where the name of its field says so."""
+    """Return the secrets in a text; the whole text if the name of its field makes it one."""
     if len(text) <= LONGEST and holds_word(field):
         named, start = find_values(f"{field}='{text}'", looks), len(field) + len("='")
         if named and named[0][:2] == (start, start + len(text)):
@@ -140,7 +140,7 @@ def _swap(text: str, spans: list[Span]) -> str:
 def _without_known(tree: Any, known: dict[str, str], looks: Looks) -> Any:
     """Return a JSON tree without the secrets that `known` maps to their kinds.
 
-    However many secrets are known, the work is in proportion to the text: each position of each different
+    The work is proportional to the text, however many secrets are known: each position of each distinct
     word is looked up once, by the `_HEAD` characters that follow.
     """
     kinds = {word: kind for secret, kind in known.items() for word in secret.split()}
@@ -166,7 +166,7 @@ def _without_known(tree: Any, known: dict[str, str], looks: Looks) -> Any:
 def _known_in(
     word: str, starts: list[int], kinds: dict[str, str], lengths: dict[str, list[int]], looks: Looks
 ) -> Iterator[Span]:
-    """Yield the known secrets in a word, of those that begin alike the longest."""
+    """Yield the known secrets in a word; of several that begin alike, the longest."""
     done = 0
     for start in starts:
         if start < done:
@@ -180,14 +180,14 @@ def _known_in(
 
 
 def unseamed(text: str) -> str:
-    """Return a string with the mark of a cut in the place of its seam, and without the edges of that."""
+    """Return a string with a notice of the cut in place of its seam and the `EDGE` characters beside it."""
     head, _, rest = text.partition(_SEAM)
     count, _, tail = rest.partition(_SEAM)
     return head[:-EDGE] + _CUT.format(int(count)) + tail[EDGE:] if count.isdecimal() else text
 
 
 def fitted(tree: dict[str, Any], max_chars: int) -> str:
-    """Return the JSON text of an event, its longest strings cut as far as `max_chars` asks."""
+    """Return the JSON text of an event, its longest strings cut until it fits `max_chars`."""
 
     def cut(limit: int) -> str:
         return dumps(change_strings(tree, lambda text, _: _cut(text, limit)))
@@ -205,9 +205,9 @@ def fitted(tree: dict[str, Any], max_chars: int) -> str:
 
 
 def without_long(tree: dict[str, Any]) -> str:
-    """Return the JSON text of an event with its long strings withheld, and all but its names if need be.
+    """Return the JSON text of an event with its long strings withheld, or whole values if there are many.
 
-    Where something of a call's input is withheld its output is too: the input tells whether that may be kept.
+    If part of a call's input is withheld, so is its output: the input decides whether that may be kept.
     """
     short = {name[:_SHORTEST]: value for name, value in list(tree.items())[:_MOST_FIELDS]}
     short = {name: _withheld(value, _KEPT_OF_WITHHELD // len(short)) for name, value in short.items()}
@@ -217,7 +217,7 @@ def without_long(tree: dict[str, Any]) -> str:
 
 
 def _withheld(tree: Any, room: int) -> Any:
-    """Return a JSON value of about `room` characters at most, with notes in the place of what is longer."""
+    """Return a JSON value of at most about `room` characters, with `WITHHELD` in place of longer parts."""
     if isinstance(tree, str):
         return tree if len(tree) <= min(room, _LONGEST_KEPT) else WITHHELD
     if not isinstance(tree, (list, dict)):
@@ -236,7 +236,7 @@ def _noted(text: str, lengths: list[int]) -> str:
 
 
 def _limit(lengths: list[int], max_chars: int) -> int:
-    """Return how much of a string may stay so that all of them fit, 0 when they do as they are."""
+    """Return the length to cut strings to so that all of them fit `max_chars`, 0 if they fit uncut."""
     room, left = max_chars, len(lengths)
     for length in sorted(lengths):
         if length * left > room:
@@ -255,7 +255,7 @@ def _seamed(text: str, limit: int) -> str:
 
 
 def _flat(tree: dict[str, Any], max_chars: int) -> dict[str, Any]:
-    """Return an event whose fields that are longer than their share in JSON are strings of that JSON."""
+    """Return an event with each field whose JSON exceeds its share replaced by that JSON as one string."""
     share = max_chars // (3 * min(len(tree), _MOST_FIELDS))
     fields = [(name[:_SHORTEST], value) for name, value in list(tree.items())[:_MOST_FIELDS]]
     return {name: value if len(coded := dumps(value)) <= share else coded for name, value in fields}

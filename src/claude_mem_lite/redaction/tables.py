@@ -1,7 +1,7 @@
 """Find secrets in tables, under or beside a label: psql, Markdown, CSV, columns, HTML and INSERT.
 
-A hook loads this module for a text with the name of a secret where a label may be, in one event of four. Most
-are no tables, so `re` is imported where a form is read.
+A hook loads this module for a text in which the name of a secret may be a label: one event in four. Most of
+these are no tables, so `re` is imported only where a pattern is matched.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
     from claude_mem_lite.redaction.vocabulary import Looks, Span
 
-_LINE, _TABLE = 1024, 262_144  # characters of a head and of a table that are looked at
+_LINE, _TABLE = 1024, 262_144  # characters of a header and of a table that are read
 _NO_LABEL = frozenset("(){}=<>[]!':@0123456789")
-_RULED = 4  # characters of the shortest line under a head
-_LABEL = 32  # characters of the longest head of a column
+_RULED = 4  # characters of the shortest rule under a header
+_LABEL = 32  # characters of the longest column header
 _RULE = frozenset("-+|=: \t\\\r─┼│├┤┌┬┐└┴┘╪╞╡═")
 _SEPARATORS = ("|", "│", "\t", "\\t", ",", ";")
-_SHORTEST = 16  # characters of what is no password
+_SHORTEST = 16  # characters of the shortest secret that is no password
 _LITERAL = r"(?>(?:'(?>(?:[^'\\]|\\.|''){0,4096})'|\"(?>(?:[^\"\\]|\\.){0,4096})\"|[^'\"(),]+|\([^()]*\))*)"
 _ROW = rf"(?:\s|\\n|,)*\(({_LITERAL}(?>(?:,{_LITERAL}){{0,200}}))\)"
 _INSERT = r"(?i)\(([^()]{1,1000})\)\s*(?:\\n)?\s*values\b"
-_HEAD, _GAP = 1024, 16  # characters of the names before VALUES, and of the blanks between
+_HEAD, _GAP = 1024, 16  # characters before VALUES that may hold the column names, and blanks between
 _HTML = r"(?>(?:<[^<>]{0,100}>|\s+|\\+[nrt])+)(?P<value>[^<>\s]{4,200})\s*<"
 
 
 def find_cells(text: str, low: str, heads: list[int], looks: Looks) -> Iterator[Span]:
-    """Yield the secrets under or beside the names that stand at `heads` in `text`."""
+    """Yield the secrets under or beside the labels at the positions `heads`. Raises: TooMuchError."""
     done = 0
     for at in heads:
         word = next(word for word in WORDS if low.startswith(word, at))
@@ -57,7 +57,7 @@ def _name(low: str, at: int) -> str:
 
 
 def _kind(label: str) -> str:
-    """Return what a column holds by its head, an empty string when no secrets."""
+    """Return the kind of secret in a column with this header, "" for none."""
     plain = label.strip(" \"'`*\\").lower().replace(" ", "_")
     if not plain or len(plain) > _LABEL or plain.strip(NAME + "()"):
         return ""
@@ -77,7 +77,7 @@ def _tells(value: str, kind: str) -> bool:
 
 
 def _cells(text: str, at: int, looks: Looks) -> tuple[list[Span], int]:
-    """Return the secrets under the head of a table with a name at `at`, and where the table ends."""
+    """Return the secrets of the table with a header at `at`, and where the table ends."""
     newline = _newline(text[at : at + _LINE])
     if not newline:
         return [], at
@@ -106,9 +106,9 @@ def _cells(text: str, at: int, looks: Looks) -> tuple[list[Span], int]:
 
 
 def _columns(head: str, under: str) -> tuple[str, list[str]]:
-    """Return what parts the columns of a table with this head, and what each holds, "" for no secrets.
+    """Return the separator of a table with this header, and the kind of secret in each column, "" for none.
 
-    `under` is the line below: a rule where one column stands alone.
+    `under` is the line below, which has to be a rule if the table has a single column.
     """
     separator = next((each for each in _SEPARATORS if each in head), "  " if "  " in head.strip() else "")
     if not separator and (len(under.strip()) < _RULED or not set(under) <= _RULE):
@@ -122,7 +122,7 @@ def _columns(head: str, under: str) -> tuple[str, list[str]]:
 
 
 def _newline(nearby: str) -> str:
-    """Return what ends the first line of a text: a newline, one that is escaped, or "" for nothing."""
+    """Return what ends the first line of a text: a newline, an escaped newline, or "" for neither."""
     real, coded = nearby.find("\n"), nearby.find("\\n")
     if max(real, coded) < 0:
         return ""
@@ -130,7 +130,7 @@ def _newline(nearby: str) -> str:
 
 
 def _line_start(text: str, at: int, newline: str) -> int:
-    """Return where the line of `at` begins; with escaped newlines also where its string of JSON does."""
+    """Return where the line of `at` begins; with escaped newlines, no earlier than its JSON string."""
     first = max(0, at - _LINE)
     escape = text.rfind("\\n", first, at)
     start = max(text.rfind("\n", first, at) + 1, escape + 2 if escape >= 0 else 0, first)
@@ -150,7 +150,7 @@ def _secrets(cells: list[tuple[int, str]], kinds: list[str], start: int, looks: 
 
 
 def _string_end(row: str) -> int:
-    """Return where a string of JSON ends, at a quote that is not escaped, else the end of the row."""
+    """Return where a JSON string ends: at the first unescaped quote, else at the end of the row."""
     at = row.find('"')
     while at > 0 and row[at - 1] == "\\":
         at = row.find('"', at + 1)
@@ -169,7 +169,7 @@ def _split(line: str, separator: str) -> list[tuple[int, str]]:
 
 
 def _split_at_blanks(line: str) -> list[tuple[int, str]]:
-    """Return the cells between which two blanks or more stand, or a space of another kind."""
+    """Return the cells that are separated by two or more spaces, or by other whitespace."""
     plain = line.replace(" ", "")
     if len(plain.split()) > 1 or plain.strip() != plain:
         import re
@@ -197,7 +197,7 @@ def _inserted(text: str, low: str, looks: Looks) -> Iterator[Span]:
 
 
 def _row_secrets(text: str, at: int, kinds: list[str], looks: Looks) -> Iterator[Span]:
-    """Yield the secrets in the rows in brackets that begin at a place, one behind the other."""
+    """Yield the secrets in the consecutive bracketed rows that begin at `at`."""
     import re
 
     while row := re.compile(_ROW).match(text, at):

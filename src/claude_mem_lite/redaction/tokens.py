@@ -1,6 +1,6 @@
-"""Find the tokens of known services by their marks, and private keys by their armour.
+"""Find tokens of known services by their fixed parts (marks), and private keys by their BEGIN and END lines.
 
-The marks themselves are listed in `marks`. Only an event with something to take out loads this module.
+`marks` lists the marks. Only an event that needs redaction loads this module.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from claude_mem_lite.redaction.vocabulary import Looks, Span
 
 _BY_MARK = {mark: (kind, rest) for kind, marks, rest in TOKENS for mark in marks.split()}
-# What belongs to a token before the mark it is found by.
+# Patterns of the part of a token that precedes its mark.
 _LEADS = {
     "azure secret": r"[\w~.-]{3}[0-9]", "terraform token": "[A-Za-z0-9]{14}", "mailchimp key": "[0-9a-f]{32}",
 }  # fmt: skip
-_LABEL_LENGTH = 24  # characters before a value, the most that its label is looked for in
-_PROVED = {  # by more than a beginning
+_LABEL_LENGTH = 24  # characters before a token that are searched for its label
+_PROVED = {  # minimum weight of the rest, for kinds whose mark alone proves too little
     **dict.fromkeys(("api key", "service token", "vault token", "azure key", "resend key"), RANDOM),
     "slack token": MIXED,
 }
-# Edges of a token: no letter or digit before it, unless that ends an escape (\n) or a colour code.
+# The left edge of a token: no letter or digit, unless that ends an escape (\n) or a colour code.
 _EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\[;0-9]m))"
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-# Between two lines of a key: line ends, also escaped ones, quotes, margins of diffs, listings and numbers.
-# Also the colours of a terminal, the numbers of a history and the origins of grep's lines.
+# Text allowed between two lines of a key: line ends (also escaped), quotes, margins of diffs and listings,
+# line numbers, terminal colours and the `FILE:12:` of grep.
 _MARGIN = (
     r"(?>(?:(?:\x1b|\\+u001b|\\+x1b)\[[0-9;]{0,8}m|(?:(?<=\n)|(?<=\\n))[\w./@+-]{1,200}+[:-][0-9]{1,6}[:-]"
     r"|\\+[nrt]|[\s\"'+,>|#*/→:.\\-]|[0-9]{1,6}(?=[\t→:| ]))*)"
@@ -44,15 +44,15 @@ _LINE = rf"(?:{_BASE64}|{_HEADER})"
 _SHAPE = bytes(97 if chr(byte).isalnum() or byte in b"+/" else 32 for byte in range(128)) + 128 * b" "
 _LINE_SHAPE = 16 * b"a"
 _SHORT_LINE = r"[A-Za-z0-9+/]{1,15}={0,2}"
-# A block of such lines is a key when it is armoured at one end at least. Without the lower end, a short
-# line belongs to it when it looks like base64. Blocks are consumed, key or not: one pass over any text.
+# A block of such lines is a key if it has a BEGIN or an END line. Without an END line, a short last line
+# belongs to it if it looks like base64. Blocks are consumed, key or not, so any text takes one pass.
 _KEY = (
     rf"(-{{4,5}} ?BEGIN {_LABEL}{_MARGIN})?{_LINE}(?>(?:{_MARGIN}{_LINE})*)"
     rf"(?:(?:{_MARGIN}(?P<rest>{_SHORT_LINE}))?{_MARGIN}(?P<end>END {_LABEL})"
     rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
 )
 _ARMOUR = "LS0tLS1CRUdJTi"  # base64 of -----BEGIN
-# Tokens that do not begin with what they are found by, as a whole; a group is what alone has to go.
+# Patterns of whole tokens that do not begin with their mark. If a pattern has a group, only that is redacted.
 _WHOLE = {
     "/webhooks/": r"/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{17,20}/([\w-]{60,})",
     ":AA": r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])",
@@ -60,19 +60,19 @@ _WHOLE = {
     "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
     "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
     "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
-    # 64 bytes, as storage accounts have them
+    # 64 bytes in base64: the key of an Azure storage account
     "==": r"(?:(?<![\w+/=-])|(?<=\\[nrt])|(?<=[\[;0-9]m))[A-Za-z0-9+/]{86}==(?![\w+/=])",
     "Private-Lines:": (
         rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?>(?:{_MARGIN}{_BASE64})*)"
         rf"(?:{_MARGIN}{_SHORT_LINE}(?={_MARGIN}Private-))?)"
     ),
-    # An armoured key in base64 once more, as Kubernetes has it
+    # An armoured key encoded in base64 again, as in a Kubernetes secret
     _ARMOUR: rf"{_ARMOUR}[\w+/=-]{{20,}}+(?>(?:\s{{1,40}}+[A-Za-z0-9+/]{{60,}}+={{0,2}})*)",
 }
 
 
 def find_tokens(text: str, mark: str, looks: Looks) -> tuple[list[Span], dict[str, str]]:
-    """Return the tokens with a mark, in order, and the kind of each string to be taken out elsewhere too.
+    """Return the spans of tokens with `mark`, in order, and the kind of each string to redact everywhere.
 
     Raises: TooMuchError.
     """
@@ -81,7 +81,7 @@ def find_tokens(text: str, mark: str, looks: Looks) -> tuple[list[Span], dict[st
     spans = list(_tokens(text, mark, looks))
     known = {text[start:end]: kind for start, end, kind in spans}
     for start, end, kind in spans:
-        if kind == "private key":  # its lines may be strings of their own
+        if kind == "private key":  # each of its lines may be a string of its own elsewhere
             known.update(dict.fromkeys(re.findall(_BASE64, text[start:end]), kind))
     return spans, known
 
@@ -97,14 +97,14 @@ def _private_keys(text: str) -> tuple[list[Span], dict[str, str]]:
 
 
 def _has_line(text: str) -> bool:
-    """Tell whether a line of a key may stand in a text: cheaper by far than to look for one at each place."""
+    """Tell whether `text` may contain a line of a key; far cheaper than matching `_KEY` at each position."""
     shape = text.encode("utf-8", "replace").translate(_SHAPE)
     return _LINE_SHAPE in shape or any(header in text for header in _HEADERS)
 
 
 def _tokens(text: str, mark: str, looks: Looks) -> Iterator[Span]:
-    # The mark stands first, for the speed of a literal. No letter or digit precedes it, unless that ends an
-    # escape (\n) or a colour code (ESC [ 3 2 m).
+    # The pattern begins with a literal, which `re` finds fast; a look-behind then checks the left edge: no
+    # letter or digit, unless that ends an escape (\n) or a colour code (ESC [ 3 2 m).
     kind, rest = _BY_MARK[mark]
     start = _LEADS.get(kind, "") + re.escape(mark)
     edge = rf"(?:(?<![A-Za-z0-9]{start})|(?<=\\[nrt]{start})|(?<=[\[;0-9]m{start}))"
@@ -118,14 +118,14 @@ def _tokens(text: str, mark: str, looks: Looks) -> Iterator[Span]:
 
 
 def _is_proved(match: re.Match[str], kind: str, mark: str) -> bool:
-    """Tell whether what has the form of a token is one, where its kind asks for more than the form."""
-    if mark == _ARMOUR:  # that of a certificate is none
+    """Tell whether a match is a real token; some kinds need more proof than the form."""
+    if mark == _ARMOUR:  # an armoured certificate is no secret
         label = re.sub(r"[^A-Za-z0-9+/]", "", match[0][: _LABEL_LENGTH * 4])
         return b"PRIVATE KEY" in binascii.a2b_base64(label[: len(label) // 4 * 4])
     body = match[0].removeprefix(mark)
     if kind == "jwt":
         return "." in body
     before = match.string[max(0, match.start() - _LABEL_LENGTH) : match.start()].lower()
-    if kind == "azure key" and "sha" in before:  # a SHA-512 is as long
+    if kind == "azure key" and "sha" in before:  # the base64 of a SHA-512 is as long
         return False
     return kind not in _PROVED or weigh(body) >= _PROVED[kind]

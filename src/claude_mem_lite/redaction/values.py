@@ -7,14 +7,14 @@ from claude_mem_lite.redaction.weights import LOOK
 
 _NO_TYPE = frozenset("\\\"'`;(){}:/@\n")
 _ASCII = "".join(map(chr, range(33, 127)))
-SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # what a word of a shell is made of
+SHELL_WORD = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`")))  # characters of a shell word
 VALUE = _ASCII.translate(dict.fromkeys(map(ord, "\\\"'`,;&<>(){}[]|=")))
 
 
 def opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
-    """Return where the value after a sign begins, and its quote with the backslashes before it.
+    """Return where the value after a sign begins, and its quote with the backslashes before it, "" for none.
 
-    `typed` when a type or a block of YAML may stand before it.
+    With `typed`, a type or the head of a YAML block may precede the value.
     """
     window = text[at : at + REACH].replace("\\t", "  ")
     plain = window.lstrip(" \t")
@@ -33,7 +33,7 @@ def opening(text: str, at: int, *, typed: bool) -> tuple[int, str]:
 
 
 def _block(plain: str) -> str:
-    """Return a block of YAML from its first line on; what is none as it is."""
+    """Return a YAML block from its first line on, without its head; other text unchanged."""
     rest = plain.lstrip("|>+-").lstrip("\r ")
     below = rest.lstrip("\\").removeprefix("\n" if rest[:1] == "\n" else "n")
     is_block = rest[:1] in ("\n", "\\") and below != rest.lstrip("\\")
@@ -41,15 +41,15 @@ def _block(plain: str) -> str:
 
 
 def _is_type(before: str) -> bool:
-    """Tell whether what stands before an equals sign may be a type; no base64 with its padding."""
+    """Tell whether the text before an equals sign may be a type, rather than base64 before its padding."""
     is_apart = before[-1:] == " " or before.isalpha()
     return before.strip() != "" and is_apart and _NO_TYPE.isdisjoint(before)
 
 
 def value_end(text: str, start: int, quote: str, made_of: str) -> int:
-    """Return where a value ends: at its quote, or where characters end that it is `made_of`."""
+    """Return where a value ends: at its closing quote, or after its run of `made_of` and base64 padding."""
     at = text.find(quote[-1], start, start + LONGEST) if quote else -1
-    while at >= 0 and text[at - len(quote) : at] == "\\" * len(quote):  # part of the value
+    while at >= 0 and text[at - len(quote) : at] == "\\" * len(quote):  # an escaped quote in the value
         at = text.find(quote[-1], at + 1, start + LONGEST)
     if at >= 0:
         return start + len(text[start:at].rstrip("\\"))
@@ -59,16 +59,16 @@ def value_end(text: str, start: int, quote: str, made_of: str) -> int:
 
 
 def run_end(text: str, start: int, made_of: str, most: int = LOOK) -> int:
-    """Return where the characters of `made_of` end, looking at `most` of them."""
+    """Return where the run of `made_of` and non-ASCII characters ends, at most `most` characters on."""
     window = text[start : start + most]
     rest = window.lstrip(made_of)
-    while rest[:1] > "\x7f":  # letters of other languages
+    while rest[:1] > "\x7f":  # other alphabets
         rest = rest[1:].lstrip(made_of)
     return start + len(window) - len(rest)
 
 
 def whole_end(text: str, start: int, end: int, made_of: str) -> int:
-    """Return where a value really ends of which the first `LOOK` characters have been looked at."""
+    """Return the real end of a value of which only the first `LOOK` characters were read."""
     while end >= start + LOOK and (more := run_end(text, end, made_of)) > end:
         end = more
     return end

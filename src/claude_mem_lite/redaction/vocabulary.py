@@ -1,4 +1,4 @@
-"""Define what every step of redaction shares: names of secrets and of the files with them, limits, looks."""
+"""Names of secrets and of files that hold them, limits, and the budget of looks, shared by all modules."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int, str]  # start, end, kind
 
-# What the name of a secret has in it, and the kind of secret that it names.
+# Words in the names of secrets, and the kind of secret that each means.
 WORDS = {
     "authorization": "authorization", "bearer": "authorization", "pass": "password", "pw": "password",
     "secret": "secret", "token": "token", "credential": "credential", "key": "key", "sessionid": "session",
 }  # fmt: skip
-# How such a word may go on and still name a secret.
+# Continuations of such a word that still name a secret: pass-word, secret-key.
 CONTINUED = {
     "pass": ("words", "word", "wd", "phrase", "wort", "ord", "code", "e"),
     "pw": ("d",),
@@ -25,15 +25,15 @@ KEY_OWNERS = (
     "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "app",
     "server", "subscription",
 )  # fmt: skip
-NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."  # what names are made of
+NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."  # characters of a name
 AFTER_NAME = "\\\"'`] \t"
-PAIRED = ("value", "default", "<string")  # fields of a value whose name is that of the field beside it
+PAIRED = ("value", "default", "<string")  # fields of a value whose name is given by the field beside it
 DIGITS = "0123456789"
-REACH = 48  # the longest name on either side of its word
-LONGEST = 4096  # the end of a quoted value is looked for as far as this
-SAID = 160  # how far a sentence goes on after such a name
-EDGE = 8192  # characters dropped on each side of a cut before the search: half a token may stand there
-# Files that are never kept: the ends of their paths, in any case, `*` for any characters; "!…" takes one out.
+REACH = 48  # characters of a name that are read on either side of its word
+LONGEST = 4096  # characters of a quoted value within which its end is searched for
+SAID = 160  # characters of a sentence that are read after such a name
+EDGE = 8192  # characters dropped on each side of a cut before the search: the cut may have split a token
+# Files never stored: patterns of the ends of paths, in any case; `*`: any characters, "!…": an exception.
 IGNORED_FILES = (
     ".env", ".env.*", ".env~", "*.env", ".envrc", ".dev.vars", "!.env.example", "!.env.sample",
     "!.env.template", "!.env.dist", "!example.env", "!sample.env", "!process.env", "!import.meta.env",
@@ -48,8 +48,8 @@ IGNORED_FILES = (
     "secrets.yaml", "secrets.json", "secrets.toml", "*.tfstate", "*.tfvars",
 )  # fmt: skip
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-./~*?+@%"
-_GLANCED, _SUFFIX = 4096, 3  # characters of a text that is worth a glance, and of what follows a dot
-# What looks cost, in units of about 10 µs: at a word, at a name's value, at a sentence, at a file's name.
+_GLANCED, _SUFFIX = 4096, 3  # characters from which a text is checked by its suffixes first; and of a suffix
+# The cost of a look, in units of about 10 µs: at a word, at a name's value, at a sentence, at a file's name.
 AT_WORD, AT_VALUE, AT_SENTENCE, _AT_FILE = 1, 2, 8, 4
 
 
@@ -58,36 +58,36 @@ class TooMuchError(Exception):
 
 
 class Looks:
-    """How many looks at places where a secret may stand are left for an event."""
+    """An event's budget of looks at places where a secret may stand."""
 
     def __init__(self, left: float = float("inf")) -> None:
         self.left = left
 
     def spend(self, count: int) -> None:
-        """Take some off. Raises: TooMuchError when there are none left."""
+        """Spend `count` looks. Raises: TooMuchError when fewer are left."""
         self.left -= count
         if self.left < 0:
             raise TooMuchError
 
 
 class IgnoredFiles:
-    """The files of an event whose contents are never kept, by the patterns of their names."""
+    """The files in an event whose contents are never stored, by patterns of their names."""
 
     def __init__(self, patterns: tuple[str, ...], looks: Looks) -> None:
         self._patterns, self._looks = patterns, looks
         self._names: dict[str, str] = {}
-        # What each name has that a pattern fits.
+        # The longest literal part of each pattern: a name that matches contains it.
         self.cores = {max(pattern.strip("!").split("*"), key=len).lower() for pattern in patterns} - {""}
 
     def name(self, path: str) -> str:
-        """Return the last part of `path` when it is such a file, else "". Raises: TooMuchError."""
+        """Return the last part of `path` when it is an ignored file, else "". Raises: TooMuchError."""
         if path not in self._names:
             self._looks.spend(_AT_FILE)
             self._names[path] = ignored_name(path, self._patterns)
         return self._names[path]
 
     def cores_in(self, low: str) -> list[str]:
-        """Return the cores that stand in a text of small letters; what follows its dots rules most out."""
+        """Return the cores in a lower-case text; in a long one, the suffixes after its dots rule most out."""
         if len(low) < _GLANCED:
             return [core for core in self.cores if core in low]
         ends = {part[:_SUFFIX] for part in set(low.split("."))}
@@ -95,7 +95,7 @@ class IgnoredFiles:
         return [core for core, end in suffixes if (len(end) < _SUFFIX or end in ends) and core in low]
 
     def mentioned(self, text: str) -> list[str]:
-        """Return the names of such files among the words of `text`. Raises: TooMuchError."""
+        """Return the names of ignored files among the words of `text`. Raises: TooMuchError."""
         low, names = text.lower(), set()
         for core in self.cores_in(low):
             at, done = low.find(core), 0
@@ -113,7 +113,7 @@ class IgnoredFiles:
 
 
 def name_start(low: str, at: int) -> int:
-    """Return where the name begins that goes on at `at`."""
+    """Return where the name that continues at `at` begins."""
     head = low[max(0, at - REACH) : at]
     start = at - len(head) + len(head.rstrip(NAME))
     before = low[start - 1 : start]
@@ -126,13 +126,13 @@ def name_start(low: str, at: int) -> int:
 
 
 def name_end(low: str, at: int) -> int:
-    """Return where the name ends that goes on at `at`."""
+    """Return where the name that continues at `at` ends."""
     tail = low[at : at + REACH]
     return at + len(tail) - len(tail.lstrip(NAME))
 
 
 def places(text: str, sign: str) -> Iterator[int]:
-    """Yield where a sign stands in a text, each place of it."""
+    """Yield each position of a sign in a text."""
     at = text.find(sign)
     while at >= 0:
         yield at
@@ -140,7 +140,7 @@ def places(text: str, sign: str) -> Iterator[int]:
 
 
 def ignored_name(path: str, ignored: tuple[str, ...]) -> str:
-    """Return the last part of `path` when a pattern of `ignored` fits it, else an empty string."""
+    """Return the last part of `path` when the patterns of `ignored` match it, else an empty string."""
     parts = path.rstrip("/").lower().split("/")
     hit = False
     for pattern in ignored:

@@ -1,15 +1,15 @@
-"""Weigh how much a value looks like a secret by its characters, and how much of that its name asks for."""
+"""Weigh how much a value looks like a secret by its characters, and how much weight its name requires."""
 
 from __future__ import annotations
 
 from claude_mem_lite.redaction.vocabulary import CONTINUED, KEY_OWNERS
 
 WORD, MIXED, RANDOM, NEVER = 1, 2, 3, 4  # how much a value looks like a secret; 0 is not at all
-# The least weight that counts for what people choose and for what is made at random, by where it stands:
-# NAME=value, "value", at the end of a line, amid code. And the least length, but passwords may be short.
+# The minimum weights of a secret that people choose and of one made at random, by its place: NAME=value,
+# "value", the end of a line, inside code. Below it the minimum length, though passwords may be shorter.
 _ENOUGH = {"env": (WORD, MIXED), "quoted": (WORD, MIXED), "last": (MIXED, RANDOM), "inside": (RANDOM,) * 2}
 SHORTEST = {"env": 4, "quoted": 8, "last": 8, "inside": 16}
-LOOK = 64  # how much of a value is looked at
+LOOK = 64  # characters of a value that are weighed
 _REFERENCES = (
     "${", "$(", "#{", "{{", "{}", "%(", "%s", "%d", "(?", "...", "…", "://", "[redacted", "arn:",
     "[^", "]+", "]*", "[a-z", "[A-Z", "[0-9", "\\w", "\\d",
@@ -20,12 +20,12 @@ _STAND_INS = (
 )  # fmt: skip
 PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "null", "true")
 QUOTED_LEAST = SHORTEST["quoted"]
-SESSION = 20  # characters: the shortest id of a session that is taken for a key to it
+SESSION = 20  # characters of the shortest session id that counts as a secret
 _UUID_DASHES = 4
 _ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
-# Words of a passphrase with a number, letters of any password, and characters of the shortest.
+# The minimum words of a passphrase with a number, letters of a chosen password, characters of a password.
 _PHRASE, _LETTERS, _SHORT_ONE = 3, 4, 6
-# What ends in a number too, or begins so: ways to hash, to encode and to sign, languages and protocols.
+# Technical terms that a number often follows: hashes, encodings, signatures, languages and protocols.
 _TECHNICAL = frozenset({
     "sha", "md", "base", "utf", "aes", "rsa", "des", "http", "https", "oauth", "oidc", "x", "pkcs", "pbkdf",
     "argon", "bcrypt", "scrypt", "ed", "hs", "rs", "es", "ps", "iso", "latin", "ascii", "crypt", "uuid", "v",
@@ -33,17 +33,17 @@ _TECHNICAL = frozenset({
     "curve", "version", "int", "uint", "float", "char", "varchar", "string", "line", "step", "level", "ntlmv",
     "ntlm", "ipv", "ip", "http/", "cve", "issue", "pr", "gh", "b",
 })  # fmt: skip
-FEW, _SHORT = 3, 10  # characters: fewer different ones are no value, fewer of any kind are not random
-_SIGNS = frozenset("$#{%(.…:[]\\")  # one of them stands in each reference
+FEW, _SHORT = 3, 10  # fewer distinct characters are no value; fewer letters and digits not random
+_SIGNS = frozenset("$#{%(.…:[]\\")  # each of _REFERENCES contains one of them
 _SIGILS = frozenset("$&*@!#%0")  # one of them begins each address, colour and reference
 _BRACKETS = frozenset("([{<")
-# Signs that no password has that people choose; those that part names; and those that words are joined by.
+# Characters that no chosen password contains; that separate names in paths; that join words.
 _OF_CODE, _OF_PATHS, _OF_NAMES = frozenset("(){}[]<>|\\\"'`,;"), frozenset("/:="), frozenset("-_.@+")
-# Names of what is no secret: by what stands before the word, and by what they end in.
+# A name is harmless if one of these precedes its word: public_key, next_token.
 _NOT_SECRET = (
     "existing", "public", "next", "page", "continuation", "primary", "foreign", "sort", "cache", "design",
 )  # fmt: skip
-_ABOUT = frozenset({  # a name that ends so tells something about a secret, not the secret
+_ABOUT = frozenset({  # a name that ends in one of these describes a secret and is none
     "id", "ids", "name", "names", "type", "types", "url", "uri", "path", "file", "dir", "field", "fields",
     "count", "counts", "length", "len", "size", "limit", "max", "min", "expires", "expiry", "expiration",
     "ttl", "at", "in", "arn", "ref", "version", "format", "prefix", "suffix", "header", "env", "var", "class",
@@ -53,9 +53,9 @@ _ABOUT = frozenset({  # a name that ends so tells something about a secret, not 
     "stdin", "created", "updated", "changed", "rotated", "date", "color", "colour", "address",
 })  # fmt: skip
 _PASS_OWNERS = ("require", "store", "-key")  # requirepass, -storepass
-_MOST_NAMES = 4096  # of which the weight is remembered: a text has few, again and again
+_MOST_NAMES = 4096  # whose weight is cached: a text repeats the same few names
 _LEAST: dict[tuple[str, str, str], int] = {}
-# Letters and digits by their class, for counts of the changes between them; nothing else is counted.
+# Maps letters and digits to their class, to count the changes between the classes.
 _CLASSES = bytes.maketrans(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 10 * b"0" + 26 * b"A" + 26 * b"a"
 )
@@ -64,7 +64,7 @@ _OTHERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
 def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool:
-    """Tell whether a value is a secret of `kind`, given its place and the least weight that tells."""
+    """Tell whether a value is a secret of `kind`, given its place and the minimum weight for its name."""
     if least != NEVER:
         least = max(least, _ENOUGH[place][not _counts_as_chosen(value, kind, place)])
     if least == NEVER or (least > WORD and is_word(value)):
@@ -95,7 +95,7 @@ def _is_label(value: str, weight: int, place: str) -> bool:
 
 
 def least_weight(owner: str, word: str, tail: str) -> int:
-    """Return the least weight of a value that the name `owner + word + tail` makes a secret."""
+    """Return the minimum weight at which a value named `owner + word + tail` is a secret, else NEVER."""
     known = _LEAST.get((owner, word, tail))
     if known is None:
         if len(_LEAST) == _MOST_NAMES:
@@ -120,18 +120,18 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
 
 
 def _is_apart(owner: str, word: str) -> bool:
-    """Tell whether a word begins anew behind what stands before it: db_pass, dbPass."""
+    """Tell whether `word` begins a new word after its owner: db_pass, dbPass."""
     return not owner[-1:].strip("_-.") or (word[0].isupper() and owner[-1].islower())
 
 
 def _continuation(word: str, tail: str) -> str:
-    """Return how a name goes on so that it still names the same: pass-word, secret-key."""
+    """Return the continuation with which a word still names the same secret: pass-word, secret-key."""
     more = next((more for more in CONTINUED.get(word, ()) if tail.lower().startswith(more)), "")
     return "" if tail[len(more) : len(more) + 1].islower() else more
 
 
 def _goes_on(tail: str, *, upper: bool) -> bool:
-    """Tell whether a name goes on so that it names no secret: as another word, or as something about one."""
+    """Tell whether the tail makes a name harmless: it forms another word, or describes a secret."""
     if tail[:1].isalpha() and (upper or tail[0].islower()):
         return True  # tokenizer, passing, keyboard
     parts = tail if upper else "".join(f"_{char}" if char.isupper() else char for char in tail)
@@ -139,7 +139,7 @@ def _goes_on(tail: str, *, upper: bool) -> bool:
 
 
 def weigh(value: str, *, quoted: bool = True) -> int:
-    """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 for what only stands for one."""
+    """Return how much a value looks like a secret: RANDOM, MIXED, WORD, or 0 (placeholder, path, number)."""
     value = value[:LOOK]
     low = value.lower()
     if _stands_in(value, low, quoted=quoted) or _is_date(value):
@@ -192,7 +192,7 @@ def _stands_in(value: str, low: str, *, quoted: bool) -> bool:
 def is_chosen(value: str, *, alone: bool = True) -> bool:
     """Tell whether `value` looks like a password by itself: `Harbor!Honey8481`, `barrel-rabbit-whale-27`.
 
-    Not `alone`, with something beside it that says so, `hunter2` and `harbor.ship1` do too.
+    If not `alone`, the text beside it calls it a password, and `hunter2` and `harbor.ship1` count too.
     """
     if not _is_mixture(value, QUOTED_LEAST if alone else _SHORT_ONE) or weigh(value) < MIXED:
         return False
@@ -217,14 +217,14 @@ def _is_cased(value: str) -> bool:
 
 
 def _is_technical(value: str) -> bool:
-    """Tell whether what stands before the first digit is a term of ours, or only names a secret."""
+    """Tell whether the text before the first digit is a technical term or a mere word for a secret."""
     low = value.lower()
     before = low[: next(at for at, char in enumerate(low) if char.isdigit())].rstrip("-_ ")
     return before in PLAIN or (before in _TECHNICAL and not (len(value) > _SHORT and _is_random(value)))
 
 
 def _is_place(value: str) -> bool:
-    """Tell whether a value is an address, a path or a file."""
+    """Tell whether a value is an address, a path or the name of a file."""
     if "://" in value or value[0] == "/":
         return True
     name, _, host = value.rpartition("@")
@@ -233,14 +233,14 @@ def _is_place(value: str) -> bool:
 
 
 def _is_phrase(value: str) -> bool:
-    """Tell whether a value is some words with a number before or behind them."""
+    """Tell whether a value is at least three lower-case words with a number before or after them."""
     parts = value.replace("_", "-").split("-")
     words = [part for part in parts if part.isalpha() and len(part) >= FEW]
     return len(words) >= _PHRASE and (parts[-1].isdigit() or parts[0].isdigit()) and value.islower()
 
 
 def _is_expression(value: str, *, quoted: bool) -> bool:
-    """Tell whether `value` calls, indexes or stands for something: `f(x)`, `<your-key>`, in quotes `a{b}`."""
+    """Tell whether `value` is a call, an index or a placeholder: `f(x)`, `a[0]`, `<your-key>`, `a{b}`."""
     for opener, closer in ("()", "[]", "{}", "<>"):
         if opener not in value:
             continue
@@ -254,18 +254,18 @@ def _is_expression(value: str, *, quoted: bool) -> bool:
 
 
 def _is_name(plain: str) -> bool:
-    """Tell whether letters or digits alone are a number or a word, not a mixture."""
+    """Tell whether text of letters and digits is a number or a word, not a mixture."""
     return plain.isdigit() or (plain.isalpha() and 3 * _turns(plain) <= len(plain))
 
 
 def _turns(value: str) -> int:
-    """Return how often letters change between capital and small: in base64 more often than in names."""
+    """Return how often letters change between upper and lower case: in base64 more often than in names."""
     classes = _ascii(value).translate(_CLASSES)
     return classes.count(b"aA") + classes.count(b"Aa")
 
 
 def _ascii(value: str) -> bytes:
-    """Return a value with letters and digits of ASCII in the place of others."""
+    """Return a value as ASCII, with each other letter or digit replaced by one of the same class."""
     return (value if value.isascii() else "".join(map(_like, value))).encode()
 
 
@@ -276,7 +276,7 @@ def _like(char: str) -> str:
 
 
 def is_word(value: str) -> bool:
-    """Tell cheaply that `weigh` finds no more than a WORD."""
+    """Tell cheaply whether a value is a word or a number, which `weigh` rates no higher than WORD."""
     plain = _letters(value)
     return plain.isdigit() or (plain.isalpha() and (plain[1:].islower() or plain.isupper()))
 
@@ -288,17 +288,17 @@ def _letters(value: str) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Tell whether `text` is nothing, a variable or an attribute: what stands before a bracket in code."""
+    """Tell whether `text` is empty, a variable or an attribute, as before a bracket in code."""
     return not text or all(part.isidentifier() for part in text.split("."))
 
 
 def is_key(value: str) -> bool:
-    """Tell whether a random string stands between the points of what else were a path."""
+    """Tell whether a dotted value contains a long random part, which makes it a key and no path."""
     return any(len(part) > SESSION and _is_random(part) for part in value.split("."))
 
 
 def _is_random(value: str) -> bool:
-    """Tell whether letters and digits change about as in a random string, or letters make no syllables."""
+    """Tell whether letters and digits alternate as in a random string, or letters form no syllables."""
     plain = _ascii(value).translate(None, _OTHERS)
     classes = plain.translate(_CLASSES)
     if len(plain) < _SHORT or b"0" not in classes:

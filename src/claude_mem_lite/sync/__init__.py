@@ -1,1 +1,1 @@
-"""Carry the memory between machines by way of a hub: log changes, merge records, push and pull segments."""
+"""Sync the memory between machines through a hub: log changes, merge records, push and pull segments."""

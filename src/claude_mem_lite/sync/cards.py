@@ -12,7 +12,7 @@ _MOST_SAID = 40
 
 
 class WrongCardError(ClaudeMemError):
-    """A card is none, or not of a machine that knows the code."""
+    """A card is invalid, or its machine does not know the code."""
 
 
 def write(name: str, code: str) -> bytes:
@@ -25,7 +25,7 @@ def write(name: str, code: str) -> bytes:
 
 
 def read(data: bytes, machine: str, code: str) -> tuple[str, str]:
-    """Return the name and the public key that a machine's card says. Raises: WrongCardError."""
+    """Return the name and the public key on a machine's card. Raises: WrongCardError."""
     try:
         card = json.loads(data[:_MOST_BYTES])
         name, public, proof = (str(card[key]) for key in ("name", "key", "proof"))

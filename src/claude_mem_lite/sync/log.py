@@ -1,7 +1,7 @@
-"""Log changes: number what changed here, and merge in what changed elsewhere.
+"""Log changes: number those made here, and merge those made elsewhere.
 
-All of it belongs into one transaction: `capture` runs before anything is merged, so that no change of this
-machine's is taken for another's.
+Call all of it in one transaction, and `capture` before anything is merged, so that no change of this machine
+counts as another's.
 """
 
 import json
@@ -16,15 +16,15 @@ from claude_mem_lite.sync.records import NEVER, RULES, Record
 from claude_mem_lite.upkeep import store
 
 _STATE = "sync"
-_OURS, _THEIRS = 1, 2  # who has forgotten a row
+_OURS, _THEIRS = 1, 2  # values of `is_gone`: which side has forgotten a row
 
 
 @dataclass(slots=True)
 class Counters:
-    """Where this machine stands: its Lamport clock, its last sequence, and what of that the hub has.
+    """The state of this machine: its Lamport clock, its last sequence number, and which of these the hub has.
 
-    A `generation` is everything that the machine publishes, anew; a new one is due when `must_compact`. The
-    hub has it in segments: the last sequence of each is among the `published`.
+    A `generation` is one publication of everything; with `must_compact`, the next push begins a new one. The
+    hub has it in segments: `published` lists the last sequence number of each.
     """
 
     machine: str
@@ -36,24 +36,24 @@ class Counters:
 
     @property
     def pushed(self) -> int:
-        """Up to which sequence the hub has this machine's changes."""
+        """The last sequence number up to which the hub has this machine's changes."""
         return self.published[-1] if self.published else 0
 
     def save(self) -> None:
-        """Write it, as part of the transaction."""
+        """Store the counters, as part of the transaction."""
         facts.write(_STATE, asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A tombstone as it travels."""
+    """A tombstone as it is published."""
 
     kind: str
     digest: str
 
 
 def counters(machine: str) -> Counters:
-    """Return where a machine stands; to one that this memory does not know everything is new."""
+    """Return the counters of a machine; if it is new to this memory, record every row as changed."""
     known = facts.read(_STATE)
     if known.get("machine") == machine:
         triggers.install()
@@ -65,7 +65,7 @@ def counters(machine: str) -> Counters:
 
 
 def forget_machine() -> None:
-    """Forget whatever is known of hubs, but for the rows themselves."""
+    """Delete all state of sync; the rows themselves stay."""
     triggers.remove()
     for table in ("sync_rows", "sync_changes", "sync_forgotten", "sync_cursors"):
         _do(f"DELETE FROM {table}")  # noqa: S608  (names of ours)
@@ -73,7 +73,7 @@ def forget_machine() -> None:
 
 
 def capture(now: Counters) -> int:
-    """Give changed rows a version and a sequence, forgotten ones a tombstone; return how many changes."""
+    """Give changed rows a version and a number, forgotten ones a tombstone; return the number of changes."""
     gone = _all("SELECT kind, id, digest FROM sync_rows WHERE is_gone = ?", _OURS)
     for kind, row_id, dead in gone:
         now.must_compact = True
@@ -90,7 +90,7 @@ def capture(now: Counters) -> int:
 
 
 def bury(now: Counters, forgotten: Forgotten) -> bool:
-    """Keep a tombstone and publish it, whoever has forgotten; return whether it is new."""
+    """Store a tombstone to be published, whichever machine forgot the row; return whether it is new."""
     if is_forgotten(forgotten.digest):
         return False
     now.seq += 1
@@ -102,21 +102,21 @@ def bury(now: Counters, forgotten: Forgotten) -> bool:
 
 
 def merge_tombstone(now: Counters, forgotten: Forgotten) -> bool:
-    """Take a tombstone in: its row, if it is here, is to be forgotten (see `doomed`); tell if it is new."""
+    """Store another machine's tombstone and mark its row, if any, as `doomed`; return whether it is new."""
     _do("UPDATE sync_rows SET is_gone = ? WHERE digest = ? AND is_gone = 0", _THEIRS, forgotten.digest)
     return bury(now, forgotten)
 
 
 def doomed() -> list[tuple[str, str, int | None]]:
-    """Return what others have forgotten and is still here: kind, id, primary key."""
+    """Return the rows that others have forgotten: kind, id, and primary key, None if the row is gone."""
     found = _all("SELECT kind, id, pk FROM sync_rows WHERE is_gone = ?", _THEIRS)
     return [(kind, row_id, pk) for kind, row_id, pk in found]
 
 
 def merge(now: Counters, other: Record, projects: rows.Projects, *, seq: int = 0) -> bool:
-    """Merge a record of another machine, or one of this machine's from before (`seq`); tell if it changed.
+    """Merge a record of another machine, or an older one of this one (`seq`); return whether a row changed.
 
-    One that was forgotten stays so, and an observation of a forgotten session was forgotten with it.
+    A forgotten row stays forgotten, and so do the observations of a forgotten session.
     """
     clocks = [version[2] for version in other.versions.values()]
     now.clock = max([now.clock, *clocks, *(clock for _, clock, _ in other.evidence.values())])
@@ -129,7 +129,7 @@ def merge(now: Counters, other: Record, projects: rows.Projects, *, seq: int = 0
     pk = known[0] if known else rows.present(other, projects)
     mine = _record(other.kind, pk, json.loads(known[1]), projects) if known and pk is not None else None
     both = _without_forgotten(records.merged(mine or other, other))
-    if "stale" in other.fields:  # that is of the code on a disk
+    if "stale" in other.fields:  # it depends on the code on this disk
         both = replace(both, fields={**both.fields, "stale": mine.fields["stale"] if mine else ""})
     if session and not _one("SELECT 1 FROM sessions WHERE id = ?", session):
         unknown = dict.fromkeys(RULES["session"].groups, NEVER)
@@ -141,12 +141,12 @@ def merge(now: Counters, other: Record, projects: rows.Projects, *, seq: int = 0
 
 
 def clear_changes() -> None:
-    """Forget what the triggers have noted since `capture`, which was the merge's own doing."""
+    """Delete the changes that triggers have recorded since `capture`: the merge itself made them."""
     _do("DELETE FROM sync_changes")
 
 
 def published(after: int, *, most: int) -> Iterator[tuple[int, Record | Forgotten]]:
-    """Yield what this machine publishes after a sequence, in order; nothing may be waiting for `capture`."""
+    """Yield what this machine publishes after a sequence number, in order; call `capture` before."""
     projects = rows.Projects.read()
     found = _all(
         "SELECT seq, kind, pk, meta, '' FROM sync_rows WHERE seq > ? AND pk IS NOT NULL AND is_gone = 0"
@@ -162,7 +162,7 @@ def published(after: int, *, most: int) -> Iterator[tuple[int, Record | Forgotte
 
 
 def waiting() -> int:
-    """Return how many changes have no sequence yet."""
+    """Return how many changes have no sequence number yet."""
     found = _one("SELECT count(*) FROM sync_changes")
     return int(found[0]) if found else 0
 
@@ -173,13 +173,13 @@ def is_forgotten(dead: str) -> bool:
 
 
 def cursors() -> dict[str, tuple[str, int]]:
-    """Return up to where each machine's segments were read: generation and number."""
+    """Return the generation and number of the last segment that was read, by machine."""
     found = _all("SELECT machine, generation, number FROM sync_cursors")
     return {machine: (generation, number) for machine, generation, number in found}
 
 
 def move_cursor(machine: str, generation: str, number: int) -> None:
-    """Note up to where a machine's segments were read."""
+    """Record the last segment of a machine that was read."""
     _do(
         "INSERT OR REPLACE INTO sync_cursors (machine, generation, number) VALUES (?, ?, ?)",
         machine, generation, number,
@@ -187,22 +187,22 @@ def move_cursor(machine: str, generation: str, number: int) -> None:
 
 
 def delete_row(kind: str, pk: int) -> None:
-    """Delete a row that `forget` knows by no id."""
+    """Delete a row of a kind that `forget` cannot select by id."""
     model = store.TABLES[kind]
     model.delete().where(model.pk == pk).execute()
 
 
 def drop_doomed() -> None:
-    """Forget the ids of what others have forgotten, which is gone by now."""
+    """Delete the ids of the rows that others have forgotten; call it after the rows are gone."""
     _do("DELETE FROM sync_rows WHERE is_gone = ?", _THEIRS)
 
 
 def _note(now: Counters, kind: str, pk: int, fields: dict[str, Any], *, has_forgotten: bool) -> None:
-    """Give a row of this machine new versions for what has changed of it."""
+    """Give the changed groups of a row new versions."""
     row_id = records.row_id(kind, fields)
     dead = records.tombstone(kind, row_id)
     if is_forgotten(dead):
-        return  # made again since: this machine's alone
+        return  # created again since: it stays on this machine
     known = _one("SELECT meta FROM sync_rows WHERE kind = ? AND id = ?", kind, row_id)
     meta: dict[str, Any] = json.loads(known[0]) if known else {"versions": {}, "digests": {}, "evidence": {}}
     if kind == "learning":
@@ -233,7 +233,7 @@ def _note(now: Counters, kind: str, pk: int, fields: dict[str, Any], *, has_forg
 
 
 def _is_users(fields: Mapping[str, Any], changed: set[str], meta: Mapping[str, Any]) -> bool:
-    """Tell whether a change of a learning is the user's own doing: nobody else makes such a change."""
+    """Tell whether the user has made a change of a learning: nothing else makes such a change."""
     is_removed = not (fields["is_active"] or fields["quarantine"] or fields["superseded_by"])
     is_reworded = "words" in changed and bool(meta["digests"])
     was_users = fields["is_manual"] or meta.get("is_manual", False)
@@ -251,7 +251,7 @@ def _record(kind: str, pk: int, meta: Mapping[str, Any], projects: rows.Projects
 
 
 def _with_meta(kind: str, fields: Mapping[str, Any], meta: Mapping[str, Any]) -> Record:
-    """Return a record of some fields with what was noted of its versions; JSON has lists for tuples."""
+    """Return a record with the versions and evidence that were recorded; JSON has lists for tuples."""
     versions, evidence = (
         {name: tuple(each) for name, each in meta[noted].items()} for noted in ("versions", "evidence")
     )
@@ -276,7 +276,7 @@ def _save(record: Record, pk: int | None, dead: str, *, seq: int) -> None:
 
 
 def _without_forgotten(record: Record) -> Record:
-    """Return a record without the ids of what was forgotten."""
+    """Return a record without the ids of forgotten rows."""
     kinds = {"source_sessions": "session", "observations": "observation", "kin": "learning"}
     left = {
         name: [each for each in record.fields[name] if not is_forgotten(records.tombstone(kinds[name], each))]
@@ -286,7 +286,7 @@ def _without_forgotten(record: Record) -> Record:
 
 
 def _whole(record: Record) -> str:
-    """Return what tells whether anything of a record has changed that travels."""
+    """Return the digest of a record's fields that are synced, which tells whether any has changed."""
     local = RULES[record.kind].local
     return records.digest([{name: each for name, each in record.fields.items() if name not in local}])
 

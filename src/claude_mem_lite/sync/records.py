@@ -1,16 +1,16 @@
-"""Merge two states of one row, whichever came first: all conflict rules are here. Pure.
+"""Merge two states of one row, in either order: all conflict rules are here. Pure.
 
-A record is a line of an export with the project's key in place of its folder, and what tells how new it is.
-`merged` is commutative, associative and idempotent, so machines that have seen the same records, in any order
-and any number of times, hold the same. Three kinds of fields make it so:
+A record is a line of an export, with the project's key in place of its folder and with versions. `merged` is
+commutative, associative and idempotent, so machines that have seen the same records, in any order and any
+number of times, have the same state. Three kinds of fields make it so:
 
 - A *group* of fields is written together and has a version: times forgotten, the user's last act, a Lamport
-  clock and the machine. The greater version wins. No wall clock is asked. A text told anew because something
-  was forgotten wins over every text that was not, and what the user did over what sessions taught.
+  clock and the machine. The greater version wins; no wall clock is used. A text rewritten because something
+  was forgotten wins over every text that was not, and an act of the user over what sessions taught.
 - *Sets* are united; *first* and *last* values are the least and the greatest.
-- Confidence is a sum: what each machine's evidence has added to where the user last left it.
+- Confidence is a sum: where the user last left it, plus what each machine's evidence has added.
 
-What was forgotten is in no record: a tombstone, the digest of kind and id, takes the place of one for good.
+Forgotten rows have no record: a tombstone, the digest of kind and id, replaces one for good.
 """
 
 import hashlib
@@ -26,12 +26,12 @@ Version = tuple[int, int, int, str]
 Evidence = tuple[int, int, float]
 
 NEVER: Version = (0, 0, 0, "")
-LEAST, MOST = 0.1, 0.95  # a confidence that sessions have taught
+LEAST, MOST = 0.1, 0.95  # the bounds of a confidence by evidence of sessions
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How the fields of a kind are merged; a field that is named nowhere never changes.
+    """How the fields of a kind are merged; a field that is not named here never changes.
 
     Of `last_together` the greatest tuple wins; `local` fields stay each machine's own.
     """
@@ -44,7 +44,7 @@ class Rule:
     local: tuple[str, ...] = ()
 
 
-# In this order a record finds what it refers to.
+# In this order, each record follows those that it refers to.
 RULES: Mapping[str, Rule] = MappingProxyType({
     "session": Rule(
         groups={
@@ -95,7 +95,7 @@ RULES: Mapping[str, Rule] = MappingProxyType({
         ),
     ),
 })  # fmt: skip
-# What a row is known by where it has no id.
+# The fields that identify a row of a kind without ids.
 NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "function_change": (
         "project_dir", "file_path", "qualified_name", "function_kind", "signature", "change_type",
@@ -116,12 +116,12 @@ class Record:
 
     @property
     def id(self) -> str:
-        """What the row is known by on every machine."""
+        """The id of the row on every machine."""
         return row_id(self.kind, self.fields)
 
 
 def row_id(kind: str, fields: Mapping[str, Any]) -> str:
-    """Return a row's id: its own, or the digest of what it is known by."""
+    """Return a row's id: its own, or the digest of the fields that identify it."""
     if kind in NAMES:
         return digest([fields[name] for name in NAMES[kind]])
     found: str = fields["event_id" if kind == "finding" else "id"]
@@ -129,12 +129,12 @@ def row_id(kind: str, fields: Mapping[str, Any]) -> str:
 
 
 def tombstone(kind: str, record_id: str) -> str:
-    """Return what is kept of a row that was forgotten: neither its text nor its id."""
+    """Return the digest that is kept of a forgotten row; it reveals neither its text nor its id."""
     return digest(["forgotten", kind, record_id])
 
 
 def merged(one: Record, other: Record) -> Record:
-    """Return the state of a row of which two states are known, in whichever order."""
+    """Return the merged state of two states of a row, in either order."""
     rule, fields = RULES[one.kind], dict(one.fields)
     versions = {}
     for group, names in rule.groups.items():
@@ -162,7 +162,7 @@ def merged(one: Record, other: Record) -> Record:
 
 
 def confidence(record: Record) -> float:
-    """Return how sure a learning is by all evidence since the user's last act."""
+    """Return the confidence of a learning by all evidence since the user's last act."""
     base: float = record.fields["base"]
     if record.fields["is_manual"]:
         return base
@@ -177,7 +177,7 @@ def total(record: Record) -> float:
 
 
 def group_digest(record: Record, group: str) -> str:
-    """Return what tells whether a group's fields have changed."""
+    """Return the digest of a group's fields, which tells whether they have changed."""
     return digest([record.fields[name] for name in RULES[record.kind].groups[group]])
 
 
@@ -188,7 +188,7 @@ def digest(values: list[Any]) -> str:
 
 
 def _text(record: Record, names: tuple[str, ...]) -> str:
-    """Return a group's fields as text, which decides between two of one version."""
+    """Return a group's fields as text, which decides between two states of the same version."""
     return json.dumps([record.fields[name] for name in names], sort_keys=True)
 
 

@@ -1,7 +1,7 @@
-"""Read remembered rows as records and write records as rows, with each project's key for its folder.
+"""Read rows as records and write records as rows, with each project's key in place of its folder.
 
-A project that no folder here belongs to has a placeholder, `hub:KEY`: the first session in a clone takes its
-memory over, as it does after a folder was moved.
+A project without a folder here gets a placeholder, `hub:KEY`: the first session in a clone takes over its
+memory, as after a folder was moved.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from claude_mem_lite.sync.records import Record
 from claude_mem_lite.upkeep import lines, store
 
 _NO_KEY, _NO_FOLDER = "folder:", "hub:"
-# Of a session of another machine: nobody here summarizes it, learns from it or asks Claude about it.
+# For a session of another machine: nothing here summarizes it, learns from it or asks Claude about it.
 _NOT_OURS = 1 << 53
 _COUNTERS = dict.fromkeys(("summarized_pk", "learned_pk", "extracted_pk", "retold_pk"), _NOT_OURS)
 
 
 @dataclass(slots=True)
 class Projects:
-    """The keys of folders and the folders of keys, read once for each transaction."""
+    """Project keys by folder and folders by key, read once for each transaction."""
 
     keys: dict[str, str] = field(default_factory=dict)
     folders: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls) -> Projects:
-        """Return what the memory knows of folders now."""
+        """Read the folders that the memory knows now."""
         found = cls()
         for row in ProjectFolder.select().order_by(ProjectFolder.seen_at, ProjectFolder.folder):
             if row.key:
@@ -42,11 +42,11 @@ class Projects:
         return found
 
     def key(self, folder: str | None) -> str | None:
-        """Return what tells a project from all others on any machine."""
+        """Return the key that identifies a project on every machine."""
         return None if folder is None else self.keys.get(folder, f"{_NO_KEY}{folder}")
 
     def folder(self, key: str | None) -> str | None:
-        """Return the folder under which a project's memory stands here."""
+        """Return the folder of a project's memory here; create a placeholder for an unknown key."""
         if key is None or key.startswith(_NO_KEY):
             return key and key.removeprefix(_NO_KEY)
         if key not in self.folders:
@@ -64,7 +64,7 @@ def fields_of(kind: str) -> list[str]:
 
 
 def read(kind: str, pk: int, projects: Projects) -> dict[str, Any] | None:
-    """Return the fields of a row's line, with its project's key; None where there is no such row."""
+    """Return the fields of a row's line, with its project's key; None if there is no such row."""
     model = store.TABLES[kind]
     row = model.select().where(model.pk == pk).dicts().first()
     if row is None:
@@ -84,14 +84,14 @@ def write(record: Record, pk: int | None, projects: Projects) -> int:
     if record.kind == "session":
         columns |= _COUNTERS
     if record.kind == "observation":
-        columns["upgrade"] = GONE  # what it was made of is not here
+        columns["upgrade"] = GONE  # its raw event is not here
     if record.kind == "call":
         return int(call_edges.add_edge(columns).pk)
     return int(model.insert(**columns).execute())
 
 
 def present(record: Record, projects: Projects) -> int | None:
-    """Return the primary key of a record's row, None where it is not here."""
+    """Return the primary key of a record's row, None if it is not here."""
     model = store.TABLES[record.kind]
     if record.kind in records.NAMES:
         columns = _columns(record, projects)
@@ -107,7 +107,7 @@ def present(record: Record, projects: Projects) -> int | None:
 
 
 def stub(observation: Record) -> dict[str, Any]:
-    """Return the session of an observation that came before it, as little as can be said of it."""
+    """Return minimal fields for the session of an observation that arrived before its session."""
     said = observation.fields
     return dict.fromkeys(fields_of("session")) | {
         "id": said["session_id"], "project_dir": said["project_dir"], "branch": "", "client": said["client"],

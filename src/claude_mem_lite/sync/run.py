@@ -1,9 +1,9 @@
 """Sync once: read what other machines have published, forget what they forgot, publish what is new here.
 
-Each segment is merged in one transaction together with the cursor that says it was read, and what was sent
-is noted after the hub has it: whatever is cut short goes on where it was, and doing it twice changes nothing.
-A hub that lost files, or has more of this machine's than its memory knows of, was restored from a backup, or
-the memory was: what the hub has of this machine is then merged like another's, and all is published anew.
+Each segment is merged in the transaction that moves its cursor, and what was sent is recorded after the hub
+has it: an interrupted sync continues where it stopped, and repeating a step changes nothing. If the hub has
+fewer or more files of this machine than the memory knows of, one of the two was restored from a backup: the
+hub's files of this machine are then merged like another machine's, and everything is published again.
 """
 
 import os
@@ -25,16 +25,16 @@ from claude_mem_lite.sync.segments import Name
 from claude_mem_lite.sync.setup import Outcome, Setup, recorded
 from claude_mem_lite.upkeep.lines import WrongLineError
 
-_LINES, _SEGMENTS = 500, 20  # in a segment, and published together
-_MOST_SEGMENTS = 300  # of a generation; more are put together
-_BY_ID = frozenset({"session", "observation", "learning"})  # what `forget` knows by its id
+_LINES, _SEGMENTS = 500, 20  # lines of a segment, and segments per publication
+_MOST_SEGMENTS = 300  # of a generation; with more, a new one begins
+_BY_ID = frozenset({"session", "observation", "learning"})  # kinds that `forget` selects by id
 _MOST_SAID = 20
 
 
 def begin(address: str, *, name: str, code: str = "") -> Setup:
-    """Set a hub up with a new key, with the code of the user's other machines if there are any.
+    """Set up a hub with this machine's key, and with the code of the user's other machines if there are any.
 
-    Raises: ClaudeMemError when there is a hub already, or none can be made at that address.
+    Raises: ClaudeMemError when a hub is set up already, or none can be created at that address.
     """
     if setup.is_set_up():
         raise ClaudeMemError("a hub is set up already: claude-mem sync leave comes first")
@@ -47,7 +47,7 @@ def begin(address: str, *, name: str, code: str = "") -> Setup:
 
 
 def leave(*, erase: bool) -> None:
-    """Forget the hub; with `erase` take this machine's files out of it first. Raises: ClaudeMemError."""
+    """Leave the hub; with `erase`, first delete this machine's files from it. Raises: ClaudeMemError."""
     chosen = setup.chosen()
     if erase:
         hub = hub_at(chosen.hub)
@@ -60,9 +60,9 @@ def leave(*, erase: bool) -> None:
 
 
 def sync(*, paused: Callable[[], AbstractContextManager[list[str]]]) -> Outcome:
-    """Sync with the hub that is set up; `paused` keeps the services still while something is forgotten.
+    """Sync with the hub that is set up; `paused` stops the services while something is forgotten.
 
-    Raises: ClaudeMemError when the hub is not there, or another sync is at work; the next one goes on.
+    Raises: ClaudeMemError when the hub cannot be reached, or another sync is running; the next one goes on.
     """
     chosen = setup.chosen()
     with recorded(chosen) as outcome:
@@ -87,7 +87,7 @@ def to_send() -> Iterator[str]:
 
 
 def overview(chosen: Setup) -> dict[str, Any]:
-    """Return the hub, its machines, what waits to be sent, and how the last sync went."""
+    """Return the hub, its machines, the number of changes to send, and the outcome of the last sync."""
     error = ""
     found: dict[str, tuple[str, str]] = {}
     try:
@@ -103,7 +103,7 @@ def overview(chosen: Setup) -> dict[str, Any]:
 
 
 def machines(hub: Hub, names: list[str], code: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Return the machines that know the code, name and public key by id, and why others are refused."""
+    """Return (name, public key) by id of the machines that know the code, and why others are refused."""
     found, refused = {}, []
     for path in names:
         machine, _, file = path.partition("/")
@@ -144,14 +144,14 @@ def _sync(
 
 
 def _is_as_left(now: Counters, own: list[Name]) -> bool:
-    """Tell whether the hub has of this machine what the memory says it has."""
+    """Tell whether the hub has the files of this machine that the memory says it has."""
     if not now.generation:
         return not own
     return sorted(name.number for name in own if name.generation == now.generation) == now.published
 
 
 def _pull_all(hub: Hub, of_one: list[Name], public: str, chosen: Setup, outcome: Outcome) -> None:
-    """Read a machine's segments from where they were read up to; of its newest generation alone."""
+    """Read the new segments of a machine's newest generation."""
     newest = max((name.generation for name in of_one), default="")
     generation, number = changes.cursors().get(of_one[0].machine, ("", 0)) if of_one else ("", 0)
     number = number if generation == newest else 0
@@ -166,9 +166,9 @@ def _pull_all(hub: Hub, of_one: list[Name], public: str, chosen: Setup, outcome:
 def _pull(  # noqa: PLR0913  (what is read, by whom)
     hub: Hub, name: Name, public: str, machine: str, outcome: Outcome, *, after: int = -1
 ) -> bool:
-    """Merge a segment and note that it was read; return False for one that cannot be read yet.
+    """Merge a segment and move the cursor; return False if it cannot be read yet.
 
-    So it is with one that does not come `after` the last that was read: files may come in any order.
+    It must follow the segment numbered `after` (-1: any), because files may arrive in any order.
     """
     try:
         said = segments.read(name, hub.read(str(name)), public)
@@ -197,7 +197,7 @@ def _pull(  # noqa: PLR0913  (what is read, by whom)
 
 
 def _forget(machine: str, outcome: Outcome, paused: Callable[[], AbstractContextManager[list[str]]]) -> None:
-    """Forget to the last byte what others have forgotten; the next push publishes what is left anew."""
+    """Forget to the last byte what others have forgotten; the next push publishes the rest again."""
     doomed = changes.doomed()
     here = [each for each in doomed if each[2] is not None]
     if here:
@@ -219,7 +219,7 @@ def _forget(machine: str, outcome: Outcome, paused: Callable[[], AbstractContext
 
 
 def _push(chosen: Setup, hub: Hub, own: list[Name], has_card: bool, outcome: Outcome) -> None:  # noqa: FBT001
-    """Publish what is new, or everything anew where something was forgotten; then drop older generations."""
+    """Publish the changes, or everything if something was forgotten; then delete older generations."""
     while True:
         with facts.transaction():
             now = changes.counters(chosen.machine)

@@ -1,8 +1,8 @@
-"""Write and read segments: signed files of some hundred lines of an export.
+"""Write and read segments: signed files of a few hundred lines of an export.
 
-A segment is text, one JSON object a line: a head with machine, generation and the schema of its lines;
-records and tombstones; at the end a signature of all bytes before it. One that is cut short has none and is
-not read. Lines are checked, cleaned and redacted as those of an import, before they go and after they came.
+A segment is text with one JSON object per line: a head with machine, generation and the schema of its lines;
+records and tombstones; and a signature of all bytes before it. One that is cut short has none and is not
+read. Lines are checked, cleaned and redacted like those of an import, before sending and after receiving.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _HEAD, _END, _FORGOTTEN = "claude-mem-sync", "end", "forgotten"
 _SUFFIX = ".jsonl"
 _MOST_CLOCK, _MOST_DIGITS = 1 << 53, 15
 _MOST_ADDED = 1000  # to a confidence, by one machine
-_CLOCKS_APART = dt.timedelta(days=30)  # of machines that sign what they say
+_CLOCKS_APART = dt.timedelta(days=30)  # tolerated for machines that sign their lines
 
 
 class WrongSegmentError(ClaudeMemError):
-    """A segment is not whole, not signed by its machine, or of a newer version and waits for an upgrade."""
+    """A segment is incomplete, not signed by its machine, or of a newer version and waits for an upgrade."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Name:
-    """Which segment: of a machine's generation, up to which sequence."""
+    """The name of a segment: machine, generation, and the last sequence number in it (a team's: a count)."""
 
     machine: str
     generation: str
@@ -45,7 +45,7 @@ class Name:
 
     @classmethod
     def of(cls, path: str) -> Name | None:
-        """Return the name that a hub's path is, None for another file."""
+        """Parse the path of a file at a hub; return None if it is no segment."""
         machine, _, rest = path.partition("/")
         generation, _, number = rest.removesuffix(_SUFFIX).rpartition(".")
         is_number = number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS
@@ -55,7 +55,7 @@ class Name:
 
 @dataclass(slots=True)
 class Said:
-    """What a segment says, with sequences, and why lines were left out; `after` is the segment before it."""
+    """A segment's content by sequence number, why lines were left out, and `after`, the segment before it."""
 
     after: int = 0
     lines: list[tuple[int, Record | Forgotten]] = field(default_factory=list)
@@ -95,7 +95,7 @@ def write(name: Name, said: Sequence[str], *, after: int, whole: int = 0) -> byt
 
 
 def read(name: Name, data: bytes, public: str) -> Said:
-    """Return what a segment says. Raises: WrongSegmentError."""
+    """Return the content of a segment, ordered by kind. Raises: WrongSegmentError."""
     head, body = opened(name, data, public)
     said = Said(int(head["after"]))
     for line in body:
@@ -132,7 +132,7 @@ def opened(name: Name, data: bytes, public: str) -> tuple[dict[str, Any], list[b
 
 
 def _parsed(line: bytes) -> tuple[int, Record | Forgotten]:
-    """Return what a line says, with its sequence. Raises: WrongLineError."""
+    """Return the sequence number of a line, and its record or tombstone. Raises: WrongLineError."""
     given = object_of(line)
     if given.get("kind") == _FORGOTTEN:
         kind, dead, seq = given.get("of"), given.get("digest"), given.get("seq")
@@ -153,7 +153,7 @@ def _parsed(line: bytes) -> tuple[int, Record | Forgotten]:
 
 
 def checked(fields: Mapping[str, Any]) -> Any:
-    """Return the line of some fields as an import has it, cleaned and redacted. Raises: WrongLineError."""
+    """Parse fields as the line of an import, cleaned and redacted. Raises: WrongLineError."""
     return lines.parse(_json(fields).encode("utf-8", "surrogatepass"), clocks_apart=_CLOCKS_APART)
 
 
@@ -188,7 +188,7 @@ def _is_count(value: Any) -> bool:
 
 
 def object_of(line: bytes) -> dict[str, Any]:
-    """Return the object that a line is. Raises: WrongLineError."""
+    """Parse a line as a JSON object. Raises: WrongLineError."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:

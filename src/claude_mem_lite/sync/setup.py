@@ -1,7 +1,7 @@
-"""Remember which hub is set up and as whom, in `sync.json`, and how the last sync went, in `sync-last.json`.
+"""Store the hub and this machine's identity in `sync.json`, the outcome of the last sync in `sync-last.json`.
 
-The hub of a team has files of its own, `team.json` and `team-last.json`. One sync runs at a time.
-Standard library only: the consumer asks every few minutes. Both files are the user's alone.
+The hub of a team has files of its own, `team.json` and `team-last.json`. One sync with each runs at a time.
+Standard library only: the consumer asks every few minutes. Only the user can read the files.
 """
 
 import json
@@ -37,7 +37,7 @@ class Setup:
 
 
 def load(of: str = OWN) -> Setup | None:
-    """Return what is set up, None where nothing is. Raises: ClaudeMemError when it cannot be read."""
+    """Return the setup, None if there is none. Raises: ClaudeMemError when it cannot be read."""
     given = _read(f"{of}.json")
     if given is None:
         return None
@@ -50,7 +50,7 @@ def load(of: str = OWN) -> Setup | None:
 
 
 def chosen(of: str = OWN) -> Setup:
-    """Return what is set up. Raises: ClaudeMemError where nothing is, or it cannot be read."""
+    """Return the setup. Raises: ClaudeMemError if there is none, or it cannot be read."""
     found = load(of)
     if found is None:
         raise ClaudeMemError(_NOTHING[of])
@@ -58,24 +58,24 @@ def chosen(of: str = OWN) -> Setup:
 
 
 def is_set_up(of: str = OWN) -> bool:
-    """Tell whether there is a hub."""
+    """Tell whether a hub is set up."""
     return os.path.exists(_path(f"{of}.json"))
 
 
 def save(setup: Setup, of: str = OWN) -> None:
-    """Remember a hub."""
+    """Store a setup."""
     _write(f"{of}.json", asdict(setup))
 
 
 def delete(of: str = OWN) -> None:
-    """Forget the hub."""
+    """Delete the setup and the outcome of its last sync."""
     for name in (f"{of}.json", f"{of}-last.json"):
         if os.path.exists(_path(name)):
             os.unlink(_path(name))
 
 
 def last(of: str = OWN) -> dict[str, Any]:
-    """Return how the last sync went, {} before there was one."""
+    """Return the outcome of the last sync, {} if there was none."""
     try:
         return _read(f"{of}-last.json") or {}
     except ClaudeMemError:
@@ -83,13 +83,13 @@ def last(of: str = OWN) -> dict[str, Any]:
 
 
 def note_last(how: dict[str, Any], of: str = OWN) -> None:
-    """Note how a sync went."""
+    """Store the outcome of a sync."""
     _write(f"{of}-last.json", how)
 
 
 @dataclass(slots=True)
 class Outcome:
-    """Counts of one sync: lines sent, lines that changed something here, rows deleted as others did.
+    """Counts of one sync: lines sent, lines that changed something here, rows that others have deleted.
 
     `refused` says which machines or segments were not read and why, `left_out` which lines, `held_back` which
     own lines were not sent.
@@ -105,7 +105,7 @@ class Outcome:
 
 @contextmanager
 def recorded(chosen: Setup, of: str = OWN) -> Iterator[Outcome]:
-    """Hold the lock of a sync, yield its outcome and note it, also of a sync that fails.
+    """Hold the lock of a sync, yield its outcome and store that, even if the sync fails.
 
     Raises: ClaudeMemError when another sync of the same hub is at work.
     """

@@ -1,7 +1,7 @@
-"""Sign what a machine publishes and check what others have, by an Ed25519 key each and a code of the user's.
+"""Sign what a machine publishes and verify what others do, by an Ed25519 key each and a code of the user.
 
 A machine's id is the digest of its public key, so nobody can publish in another's name without its private
-key. That a machine is yours it proves by the code, which is on no hub.
+key. A machine proves that it is yours by the code, which is on no hub.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _CODE_BYTES = 16
 
 
 def ensure() -> str:
-    """Make this machine's key unless it has one, in a file of the user's alone; return the machine's id."""
+    """Create this machine's key unless it exists, readable by the user alone; return the machine's id."""
     if not os.path.exists(_path()):
         config.ensure_home()
         private = Ed25519PrivateKey.generate()
@@ -66,12 +66,12 @@ def new_code() -> str:
 
 
 def proof(code: str, public: str) -> str:
-    """Return what shows that the owner of a public key knows a code."""
+    """Return the proof that the owner of a public key knows a code."""
     return hmac.new(code.encode(), public.encode(), hashlib.sha256).hexdigest()
 
 
 def is_proof(given: str, code: str, public: str) -> bool:
-    """Tell whether a proof is one of this code."""
+    """Tell whether a proof is valid for a code and a public key."""
     return hmac.compare_digest(given.encode(), proof(code, public).encode())
 
 

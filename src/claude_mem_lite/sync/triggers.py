@@ -1,10 +1,10 @@
-"""Triggers that note every change of a remembered row, there only while a hub is set up.
+"""Triggers that record every change of a row, installed only while a hub is set up.
 
-Triggers rather than a scan at sync time: a scan by time misses what a clock that was set back has written,
-and one by content reads the whole memory every few minutes. A trigger runs in the transaction of the write
-itself, whichever process writes, and notes a primary key, never a text. Who has no hub has no triggers.
+Triggers rather than a scan at sync time: a scan by time misses rows written after the clock was set back, and
+one by content reads the whole memory every few minutes. A trigger runs in the transaction of the write
+itself, whichever process writes, and records a primary key, never a text.
 
-A deletion is a tombstone only while `forget` is at work: the code map deletes calls as code changes.
+A deletion becomes a tombstone only while `forget` runs: the code map deletes calls as code changes.
 """
 
 # ruff: noqa: S608  every statement is put together from names of ours
@@ -15,14 +15,14 @@ from claude_mem_lite.sync.rows import fields_of
 from claude_mem_lite.upkeep.store import TABLES
 
 _TABLES = {kind: TABLES[kind]._meta.table_name for kind in RULES}  # noqa: SLF001  (peewee's)
-# Of calls only those that sessions have observed or confirmed.
+# Only calls that sessions have observed or confirmed are recorded.
 _ONLY = {"call": "new.source = 'observation' OR new.times_confirmed > 0"}
 _OWN_NAMES = {"function_kind": "kind"}
 _IS_FORGETTING = "EXISTS (SELECT 1 FROM state WHERE name = 'forgetting')"
 
 
 def install() -> None:
-    """Have changes be noted from now on."""
+    """Create the triggers."""
     for kind, table in _TABLES.items():
         columns = ", ".join(_OWN_NAMES.get(name, name) for name in fields_of(kind))
         note = (
@@ -40,14 +40,14 @@ def install() -> None:
 
 
 def remove() -> None:
-    """Have nothing be noted any more."""
+    """Drop the triggers."""
     for kind in _TABLES:
         for event in ("inserted", "updated", "deleted"):
             memory_database.execute_sql(f"DROP TRIGGER IF EXISTS sync_{kind}_{event}")
 
 
 def note_all() -> None:
-    """Note every row as changed, for a machine that begins."""
+    """Record every row as changed, for a machine that begins to sync."""
     for kind, table in _TABLES.items():
         memory_database.execute_sql(
             f"INSERT OR IGNORE INTO sync_changes (kind, pk) SELECT '{kind}', pk FROM {table} AS new"

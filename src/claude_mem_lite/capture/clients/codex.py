@@ -1,7 +1,7 @@
-"""Codex CLI: its hooks have Claude Code's events and fields, its tools are its own.
+"""Codex CLI: its hooks have Claude Code's events and fields, but its tools differ.
 
-Measured with 0.169.0. A command's exit status is in no payload: the client writes it into the session's
-rollout before the hook runs. `apply_patch` changes several files at once, each of which becomes an event.
+Measured with 0.169.0. No payload has a command's exit status: the client writes it to the session's rollout
+before the hook runs. `apply_patch` may change several files at once; each of them becomes an event.
 Source: the JSON schemas of the hooks in the client's binary.
 """
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What is registered: our hook by event; a timeout in seconds, of which the session's end may have no more.
+# The hooks to register, by event. A timeout is in seconds; the session's end may have no longer one.
 HOOKS: dict[str, dict[str, Any]] = {
     "SessionStart": {"hook": "session_start"},
     "UserPromptSubmit": {"hook": "user_prompt_submit"},
@@ -30,9 +30,9 @@ HOOKS: dict[str, dict[str, Any]] = {
 # The events whose answer reaches the model as a message of its own.
 ANSWERS = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStart"})
 BRINGS_START = ""  # the start itself is answered
-# A longer context is cut to its ends: 2,500 tokens of four bytes each.
+# The client cuts the middle out of a longer context: its limit is 2,500 tokens of four bytes each.
 MOST_CONTEXT_BYTES = 10_000
-# What a session is known by, in every event.
+# Fields that every event has.
 _COMMON = (
     "session_id", "transcript_path", "cwd", "hook_event_name", "permission_mode", "agent_id", "agent_type",
 )  # fmt: skip
@@ -42,16 +42,16 @@ _OWN = (
 )  # fmt: skip
 _MOST_FILE_BYTES = 512 << 10
 _TAIL_BYTES = 4 << 20
-# The files of one patch that become edits; a larger patch is stored as it is, too.
+# Files of one patch that become edits; a patch of more files is also stored unchanged.
 MOST_FILES = 100
 
 
 def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the events of Claude Code that say what a payload says; none for what is not worth an event."""
+    """Translate a payload into events of Claude Code; return [] if it is not worth an event."""
     event = {name: payload[name] for name in (*_COMMON, *_OWN) if name in payload}
     name = payload.get("hook_event_name")
     if name == "UserPromptSubmit" and payload.get("agent_id"):
-        return []  # the words of the session that started the sub-agent
+        return []  # written by the session that started the sub-agent
     if name == "PreToolUse":
         return [event | _agent(payload)] if payload.get("tool_name") == "spawn_agent" else []
     if name == "PostToolUse":
@@ -62,7 +62,7 @@ def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def edits(changes: list[patches.Change], cwd: str, call_id: str, text_of: Any) -> list[dict[str, Any]]:
-    """Return the calls that do what a patch did, the first with the patch's id, the others with their own."""
+    """Return calls equivalent to a patch; the first has the patch's id, each other that id and a number."""
     found = [call for change in changes[:MOST_FILES] for call in patches.calls(change, cwd, text_of)]
     return [{**call, "tool_use_id": f"{call_id}#{at}" if at else call_id} for at, call in enumerate(found)]
 
@@ -73,7 +73,7 @@ def summary(message: Any) -> str:
 
 
 def _calls(payload: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what the tools of Claude Code would have said of a call: name, input, answer, id."""
+    """Return a call as calls of Claude Code's tools: name, input, response and id of each."""
     tool, given, call_id = payload.get("tool_name"), payload.get("tool_input"), payload.get("tool_use_id")
     as_it_is = {
         "tool_name": tool, "tool_input": given, "tool_response": payload.get("tool_response"),
@@ -96,7 +96,7 @@ def _calls(payload: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _agent(payload: dict[str, Any]) -> dict[str, Any]:
-    """Return the call of Claude Code's tool that starts a sub-agent."""
+    """Return the start of a sub-agent as a call of Claude Code's `Agent` tool."""
     given = payload.get("tool_input")
     given = given if isinstance(given, dict) else {}
     wanted = {
@@ -107,13 +107,13 @@ def _agent(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _completed(payload: dict[str, Any], call_id: str) -> dict[str, Any]:
-    """Return what the client has written down of a call that ended, {} where it has written nothing."""
+    """Return the client's record of a completed call, {} for none."""
     item = _written(payload, b'"item_completed"', call_id.encode("utf-8", "replace")).get("item")
     return item if isinstance(item, dict) and item.get("id") == call_id else {}
 
 
 def _written(payload: dict[str, Any], *words: bytes) -> dict[str, Any]:
-    """Return the payload of the rollout's last line that has all the words; {} for none."""
+    """Return the payload of the last line of the rollout that contains all `words`; {} for none."""
     import json
 
     path = payload.get("transcript_path")

@@ -1,7 +1,7 @@
-"""Cursor: it loads Claude Code's hooks where the user lets it, and sends them payloads of its own.
+"""Cursor: it runs Claude Code's hooks if the user allows it, and sends them payloads of its own.
 
-No argument names it, so it is known by its fields. Its events begin with a small letter, `Shell` is Bash, and
-what a tool answered is JSON text. Not run here. Source: payloads that others captured in August 2026
+No argument names it, so its fields identify it. Its event names begin in lower case, `Shell` is Bash, and a
+tool's answer is JSON text. Not tested in Cursor itself. Source: payloads that others captured in August 2026
 (`conversation_id`, `generation_id`, `cursor_version`, `workspace_roots`, `user_email`); cursor.com/docs.
 """
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# It registers nothing of its own: these are the hooks of Claude Code's that it starts.
+# None to register: Cursor starts the hooks of Claude Code.
 HOOKS: dict[str, dict[str, Any]] = {}
 _NAMES = {
     "sessionStart": "SessionStart", "beforeSubmitPrompt": "UserPromptSubmit", "preToolUse": "PreToolUse",
@@ -31,7 +31,7 @@ _KEPT = (
 
 
 def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the event of Claude Code that says what a payload says, without the user's address."""
+    """Translate a payload into an event of Claude Code, if it has one, without the user's email address."""
     name = payload["hook_event_name"]
     if name not in _NAMES and name not in _NAMES.values():
         return []
@@ -52,7 +52,7 @@ def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _answered(event: dict[str, Any], output: Any) -> dict[str, Any]:
-    """Return the fields that tell what a tool answered."""
+    """Return the event fields for a tool's answer."""
     try:
         answer = json.loads(output)
     except (TypeError, ValueError, RecursionError):

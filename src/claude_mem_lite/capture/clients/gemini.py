@@ -1,8 +1,8 @@
-"""Gemini CLI: its events and tools have names of their own, and its calls have no id.
+"""Gemini CLI: its events and tools have other names than Claude Code's, and its calls have no id.
 
-Measured with 0.61.0. A payload has the text before and after an edit, and the exit status of a command that
-failed, in the words that the model is shown. What hooks said at a session's start comes back in front of the
-prompt. `PreCompress` is sent before every request to the model, compacted or not: it is not registered.
+Measured with 0.61.0. A payload has the text before and after an edit; the exit status of a failed command is
+only in the text shown to the model. The output of hooks at a session's start recurs in front of the prompt.
+`PreCompress` is sent before every request to the model, compacted or not, so it is not registered.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ HOOKS: dict[str, dict[str, Any]] = {
     "AfterAgent": {"hook": "stop", **_TIMEOUT},
     "SessionEnd": {"hook": "session_end", **_TIMEOUT},
 }
-# The events that we answer; the answer stands behind the prompt, or behind the tool's answer.
+# The events that we answer; the client appends the answer to the prompt or to the tool's output.
 ANSWERS = frozenset({"BeforeAgent", "AfterTool"})
-# The event whose answer brings the block of a session's start: headless, what is said at the start itself is
-# put in front of the prompt, and a resumed session leaves out every message that begins with it.
+# The event whose answer has the block of a session's start. In headless mode the client puts an answer to the
+# start itself in front of the prompt, and a resumed session leaves out every message that begins with it.
 BRINGS_START = "BeforeAgent"
 # No limit was found; our blocks stay far below.
 MOST_CONTEXT_BYTES = 64 << 10
@@ -38,7 +38,7 @@ _CUT_OFF = "IMPORTANT: The file content has been truncated"
 
 
 def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the event of Claude Code that says what a payload says; none for one that ours do not have."""
+    """Translate a payload into an event of Claude Code; return [] for an event that is not registered."""
     name: str = payload["hook_event_name"]
     if name not in HOOKS:
         return []
@@ -58,7 +58,7 @@ def events(payload: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def without_context(text: Any) -> str:
-    """Return a text without what hooks have put before and behind it."""
+    """Return a text without the context that hooks have put before and after it."""
     if not isinstance(text, str):
         return ""
     if text.startswith(_CONTEXT):
@@ -69,7 +69,7 @@ def without_context(text: Any) -> str:
 
 
 def tool_call(tool: Any, given: Any, response: Any) -> dict[str, Any]:
-    """Return the call of Claude Code's tool that did what a call did; an unknown tool stays as it is."""
+    """Return a call as the equivalent one of Claude Code's tools; that of an unknown tool stays unchanged."""
     given, told = given if isinstance(given, dict) else {}, response if isinstance(response, dict) else {}
     shown, path = text_of(told.get("llmContent")), _str(given.get("file_path") or given.get("absolute_path"))
     error = told.get("error")
@@ -85,7 +85,7 @@ def tool_call(tool: Any, given: Any, response: Any) -> dict[str, Any]:
 
 
 def _answer(name: Any, path: str, given: dict[str, Any], shown: str, display: Any) -> Any:
-    """Return what Claude Code's tool would have answered to a look, else what the model was shown."""
+    """Return the answer that Claude Code's Read, Grep or Glob would give, else what the model was shown."""
     if name == "Read":
         return _read(path, given, shown)
     if name == "Grep":
@@ -97,7 +97,7 @@ def _answer(name: Any, path: str, given: dict[str, Any], shown: str, display: An
 
 
 def text_of(content: Any) -> str:
-    """Return the text of what the model is shown: a string, a part, or several."""
+    """Return the text shown to the model: that of a string, of a part, or of several parts."""
     if isinstance(content, list):
         return "\n".join(filter(None, map(text_of, content)))
     return _str(content["text"] if isinstance(content, dict) and "text" in content else content)
@@ -112,7 +112,7 @@ _TOOLS = {
 
 
 def _named(name: Any, given: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return what a tool was given under the names that Claude Code's has for it."""
+    """Return the input of a tool under the field names of Claude Code's tool."""
     if name in {"Write", "Edit", "Read"}:
         return {**given, "file_path": path}
     folder = given.get("dir_path") or given.get("path")
@@ -127,7 +127,7 @@ def _named(name: Any, given: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _edited(name: str, given: dict[str, Any], path: str, display: dict[str, Any]) -> dict[str, Any]:
-    """Return an edit, with the text before it."""
+    """Return a Write or an Edit, with the text before it."""
     before, after = _str(display.get("originalContent")), _str(display.get("newContent"))
     if name == "Write" and display.get("isNewFile") is True:
         return patches.created(path, after)
@@ -145,7 +145,7 @@ def _edited(name: str, given: dict[str, Any], path: str, display: dict[str, Any]
 
 
 def _read(path: str, given: dict[str, Any], shown: str) -> dict[str, Any]:
-    """Return a file that was read, or the part of it that was."""
+    """Return the answer of Read: a file, or the part of it that was read."""
     is_part = shown.lstrip().startswith(_CUT_OFF) or any(
         given.get(each) for each in ("start_line", "end_line", "offset", "limit")
     )
@@ -163,7 +163,7 @@ def _matches(display: Any) -> dict[str, Any]:
 
 
 def _output(shown: str) -> tuple[str, int | None]:
-    """Return what a command put out, and its exit status, 0 where the model was shown none."""
+    """Return the output of a command and its exit status, 0 if the model was shown none."""
     lines = shown.rstrip().removesuffix(_UNTRUSTED_END).rstrip("\n").split("\n")
     exit_code = 0
     while len(lines) > 1 and lines[-1].startswith(_AFTER_OUTPUT):

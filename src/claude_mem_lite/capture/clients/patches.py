@@ -1,8 +1,8 @@
-"""Say what other clients' tools did as calls of Claude Code's, and read patches of `apply_patch` for it.
+"""Express what other clients' tools did as calls of Claude Code's tools, and parse `apply_patch` patches.
 
-A patch has no line numbers. Where the patched file is still as the patch left it, the text before it is
-rebuilt; else the edit has only the lines that changed. A file that was removed or moved is told as the
-command that does the same.
+A patch has no line numbers. If the patched file is still as the patch left it, the text before the patch is
+rebuilt; else the edit has only the lines that changed. The removal or move of a file becomes the equivalent
+shell command.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
 _END_OF_FILE = "*** End of File"
 
-# A search for where a hunk stands compares at most so many lines.
+# The most lines that the search for the place of a hunk compares.
 _MOST_COMPARED = 2_000_000
 MOST_DIGITS = 9
 
 
 class Change:
-    """What a patch does to one file; a hunk is its lines, each with its mark " ", "+" or "-"."""
+    """The change of one file by a patch; a hunk is a list of lines, each with its mark " ", "+" or "-"."""
 
     def __init__(self, kind: str, path: str) -> None:
         self.kind, self.path, self.moved_to = kind, path, ""
@@ -31,7 +31,7 @@ class Change:
 
 
 def parse(patch: str) -> list[Change]:
-    """Return what a patch does, file by file; what is no part of a patch is passed over."""
+    """Return the changes of a patch, file by file; lines that are no part of a patch are skipped."""
     found: list[Change] = []
     for line in patch.split("\n"):
         kind = next((kind for kind in (_ADD, _DELETE, _UPDATE) if line.startswith(kind)), "")
@@ -46,7 +46,7 @@ def parse(patch: str) -> list[Change]:
 
 
 def of_diff(path: str, moved_to: str, diff: str) -> Change:
-    """Return what a unified diff does to a file."""
+    """Return the change of a file by a unified diff."""
     change = Change(_UPDATE, path)
     change.moved_to = moved_to
     for line in diff.removesuffix("\n").split("\n"):
@@ -56,7 +56,7 @@ def of_diff(path: str, moved_to: str, diff: str) -> Change:
 
 
 def structured(diff: str) -> list[dict[str, Any]]:
-    """Return the hunks of a unified diff as Claude Code's tools tell them."""
+    """Return the hunks of a unified diff as Claude Code's tools report them."""
     found: list[dict[str, Any]] = []
     for line in diff.split("\n"):
         if line.startswith("@@ -"):
@@ -69,7 +69,7 @@ def structured(diff: str) -> list[dict[str, Any]]:
 
 
 def of_file(path: str, content: str, *, is_new: bool) -> Change:
-    """Return that a file is new, or is gone."""
+    """Return the change that creates or deletes a file."""
     change = Change(_ADD if is_new else _DELETE, path)
     if is_new and content:
         change.hunks = [[f"+{line}" for line in content.removesuffix("\n").split("\n")]]
@@ -77,7 +77,7 @@ def of_file(path: str, content: str, *, is_new: bool) -> Change:
 
 
 def _read(line: str, change: Change) -> None:
-    """Add a line of a patch to what it does to a file."""
+    """Add a line of a patch to the change of its file."""
     if line.startswith(_MOVE):
         change.moved_to = line.removeprefix(_MOVE).strip()
     elif line.startswith("@@"):
@@ -90,9 +90,9 @@ def _read(line: str, change: Change) -> None:
 
 
 def calls(change: Change, cwd: str, text_of: Callable[[str], str | None]) -> list[dict[str, Any]]:
-    """Return the calls of Claude Code's tools that do what a change did, each as its fields of an event.
+    """Return the calls of Claude Code's tools that are equivalent to a change, each as fields of an event.
 
-    `text_of` returns a file's text as it is now, None where it cannot be read.
+    `text_of` returns a file's current text, None if it cannot be read.
     """
     path = os.path.join(cwd, change.path)
     if change.kind == _DELETE:
@@ -132,7 +132,7 @@ def _edit(path: str, hunks: list[list[str]], after: str | None) -> dict[str, Any
 
 
 def _before(hunks: list[list[str]], after: str | None) -> tuple[str | None, list[int]]:
-    """Return the text before a patch, None where that cannot be told, and where in it each hunk begins."""
+    """Return the text before a patch and the line, from 1, where each hunk begins; None and 0s if unknown."""
     unknown = (None, [0] * len(hunks))
     if after is None:
         return unknown
@@ -151,7 +151,7 @@ def _before(hunks: list[list[str]], after: str | None) -> tuple[str | None, list
 
 
 def _find(lines: list[str], wanted: list[str], start: int) -> int:
-    """Return where the wanted lines stand next, -1 for nowhere."""
+    """Return the index of the next occurrence of the wanted lines, -1 for none."""
     compared = 0
     while start + len(wanted) <= len(lines) and compared < _MOST_COMPARED:
         try:
@@ -176,17 +176,17 @@ def _shell(*words: str) -> dict[str, Any]:
 
 
 def call(tool: str, given: Any, response: Any) -> dict[str, Any]:
-    """Return a call that succeeded."""
+    """Return the event fields of a call that succeeded."""
     return {"tool_name": tool, "tool_input": given, "tool_response": response}
 
 
 def failed(tool: Any, given: Any, error: str) -> dict[str, Any]:
-    """Return a call that failed."""
+    """Return the event fields of a call that failed."""
     return {"hook_event_name": "PostToolUseFailure", "tool_name": tool, "tool_input": given, "error": error}
 
 
 def command(given: Any, output: Any, exit_code: Any) -> dict[str, Any]:
-    """Return a command that ended; `exit_code` is None where it is not known."""
+    """Return the event fields of a command; `exit_code` is None if unknown, which counts as success."""
     told = output if isinstance(output, str) else ""
     if isinstance(exit_code, int) and exit_code:
         return failed("Bash", given, f"Exit code {exit_code}\n{told}")
@@ -194,7 +194,7 @@ def command(given: Any, output: Any, exit_code: Any) -> dict[str, Any]:
 
 
 def created(path: str, content: str) -> dict[str, Any]:
-    """Return that a file was written that was not there."""
+    """Return the event fields of a call that wrote a new file."""
     told: dict[str, Any] = {"type": "create", "structuredPatch": [], "originalFile": None}
     given = {"file_path": path, "content": content}
     return call("Write", given, {**told, "filePath": path, "content": content})

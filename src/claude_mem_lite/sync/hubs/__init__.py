@@ -1,6 +1,6 @@
 """Open the hub of an address: `folder:PATH`, `git:REPOSITORY` (`#BRANCH` for another), `postgres:DATABASE`.
 
-A hub holds files by name and knows nothing of what is in them. Each machine writes only below its own name.
+A hub stores files by name and does not interpret them. Each machine writes only below its own id.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,39 +14,39 @@ _TEAM = "claude-mem-team"
 
 
 class Hub(Protocol):
-    """Where machines leave files for each other. Every method raises ClaudeMemError when it is not there."""
+    """A place where machines exchange files; every method raises ClaudeMemError if it cannot be reached."""
 
     def create(self) -> None:
-        """Make the hub, unless it is there."""
+        """Create the hub, unless it exists."""
 
     def names(self, projects: Collection[str] | None = None) -> list[str]:
-        """Look what is there now, and return the names of all files.
+        """Read the current state of the hub, and return the names of all files.
 
-        A team's hub may leave out those of other `projects`, and has those of others below their owner.
+        A team's hub may leave out files of other projects, and lists those of other people below their owner.
         """
 
     def read(self, name: str) -> bytes:
         """Return a file as it was when `names` looked."""
 
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
-        """Add files, then take others out; each is there whole or not at all."""
+        """Add files, then delete others; each is complete or absent."""
 
 
 @runtime_checkable
 class Listening(Protocol):
-    """A hub that says when there is something new."""
+    """A hub that notifies of new files."""
 
     def wait(self, machine: str, *, timeout_s: float, projects: Collection[str] | None = None) -> bool:
         """Wait until a machine other than this one has published; return False when none has in that time.
 
-        Of a team, only what is of some projects counts.
+        In a team, only publications of `projects` count.
         """
 
 
 def hub_at(address: str, *, is_team: bool = False) -> Hub:
-    """Return the hub of an address; a team's is below the same one, apart from a person's own files.
+    """Return the hub of an address; a team's is at the same one, separate from a person's own files.
 
-    In PostgreSQL `#ROLE` names the role whose members are the team. Raises: ClaudeMemError for no hub.
+    In PostgreSQL `#ROLE` names the role whose members are the team. Raises: ClaudeMemError for a wrong one.
     """
     kind, _, where = address.partition(":")
     if kind == "postgres" and where:

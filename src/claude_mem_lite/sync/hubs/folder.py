@@ -1,6 +1,6 @@
-"""A hub in a folder that other programs carry between machines: Syncthing, Dropbox, NFS.
+"""A hub in a folder that other programs sync between machines: Syncthing, Dropbox, NFS.
 
-A file gets its name when it is whole and is never changed after that; another machine's is never touched.
+A file gets its name when it is complete, and never changes after that; other machines' files stay untouched.
 """
 
 import contextlib
@@ -14,13 +14,13 @@ _OURS, _MARK = "claude-mem", "hub"
 
 
 class FolderHub:
-    """A hub in a folder. A disk that is not mounted is no empty hub: a file tells the two apart."""
+    """A hub in a folder; a marker file tells an empty hub from a disk that is not mounted."""
 
     def __init__(self, where: str, *, inside: str = _OURS) -> None:
         self.folder = os.path.join(os.path.abspath(os.path.expanduser(where)), inside)
 
     def create(self) -> None:
-        """Make the hub, unless it is there."""
+        """Create the hub, unless it exists."""
         above = os.path.dirname(self.folder)
         if not os.path.isdir(above):
             raise ClaudeMemError(f"there is no folder {above} to have a hub in")
@@ -47,7 +47,7 @@ class FolderHub:
         return sorted(found)
 
     def read(self, name: str) -> bytes:
-        """Return a file, never one that a link names."""
+        """Return a file; a symbolic link is refused."""
         path = os.path.join(self.folder, name)
         try:
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
@@ -56,7 +56,7 @@ class FolderHub:
             raise ClaudeMemError(f"{path} cannot be read ({error})") from error
 
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
-        """Add files, then take others out."""
+        """Add files, then delete others."""
         try:
             for name, data in added.items():
                 self._put(name, data)

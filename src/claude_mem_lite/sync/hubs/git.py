@@ -1,10 +1,10 @@
 """A hub in a branch of a git repository: one commit without parents, a folder for each machine.
 
 Git's plumbing works on a bare repository in the data directory, so no work tree, index or hook of the user's
-is touched. A push puts this machine's files into the tree that the branch has now: two machines cannot
-conflict, and who loses the race does it again. The branch never has a history, so what is taken out is in no
-commit that a name leads to. Its objects stay unreachable in the repository until git collects them, by itself
-after two weeks, or at once: `git reflog expire --expire=now --all && git gc --prune=now`.
+is touched. A push adds this machine's files to the current tree of the branch: two machines cannot conflict,
+and the one that loses a race tries again. The branch has no history, so no reachable commit contains a
+deleted file. Its objects stay in the repository, unreachable, until git collects them: by itself after two
+weeks, or at once by `git reflog expire --expire=now --all && git gc --prune=now`.
 """
 
 import os
@@ -15,19 +15,19 @@ from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
 
 _BRANCH = "claude-mem"
-_REF = "refs/heads/hub"  # of our own repository: the branch as it was seen last
+_REF = "refs/heads/hub"  # in our own repository: the branch as last fetched or pushed
 _TRIES = 5
 _MOST_LOOSE = 2_000
 _GIT_S = 120.0
 _AUTHOR = {f"GIT_{who}_{what}": "claude-mem" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-# Nobody is there to type a password; and nothing of the user's configuration signs or runs anything.
+# Nobody can type a password, and the user's configuration must not sign or run anything.
 _QUIET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _SAFE = ("-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
 _NO_SUCH_REF = "couldn't find remote ref"
 
 
 class GitHub:
-    """A hub in a branch of a repository: `claude-mem`, or what stands behind a #."""
+    """A hub in a branch of a repository: `claude-mem`, or the name after a #."""
 
     def __init__(self, where: str, *, branch: str = _BRANCH, own: str = "sync.git") -> None:
         repository, _, other = where.partition("#")
@@ -39,7 +39,7 @@ class GitHub:
         self._blobs: dict[str, str] = {}
 
     def create(self) -> None:
-        """Check that the repository is there; the branch is made with the first push."""
+        """Check that the repository is there; the first push creates the branch."""
         self._look()
 
     def names(self, projects: Collection[str] | None = None) -> list[str]:  # noqa: ARG002  (it lists all)
@@ -52,7 +52,7 @@ class GitHub:
         return self._git("cat-file", "blob", self._blobs[name])
 
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
-        """Have the branch be one commit with the files of now, with those added, without those dropped."""
+        """Replace the branch by one commit: the current files with those added, without those dropped."""
         for _ in range(_TRIES):
             blobs = {name: blob for name, blob in self._blobs.items() if name not in dropped}
             for name, data in added.items():
@@ -70,7 +70,7 @@ class GitHub:
         raise ClaudeMemError(f"the hub {self.repository} took no push in {_TRIES} tries ({said})")
 
     def _push(self, *arguments: str) -> str:
-        """Push; return "" when it was taken, else what git says."""
+        """Push; return "" if it was accepted, or git's message if it lost a race. Raises: ClaudeMemError."""
         try:
             self._git("push", "--quiet", "--no-verify", "--porcelain", self.repository, *arguments)
         except ClaudeMemError as error:
@@ -101,7 +101,7 @@ class GitHub:
             self._tidy()
 
     def _listed(self, commit: str) -> dict[str, str]:
-        """Return the hash of each file of a commit, by name; {} without the commit."""
+        """Return the hash of each file of a commit, by name; {} if our own repository has no commit yet."""
         if not self._git("for-each-ref", commit) and commit == _REF:
             return {}
         listed = self._git("ls-tree", "-r", "-z", commit).decode("utf-8", "replace").split("\0")
@@ -109,12 +109,12 @@ class GitHub:
         return {name: meta.split()[2] for meta, _, name in entries if meta.split()[1] == "blob"}
 
     def _tidy(self) -> None:
-        """Delete from our own repository what the branch has no more."""
+        """Delete the objects from our own repository that the branch no longer has."""
         self._git("repack", "-a", "-d", "-q")
         self._git("prune", "--expire=now")
 
     def _tree(self, blobs: Mapping[str, str]) -> str:
-        """Write the tree of some files, a folder deep; return its hash."""
+        """Write the tree of files that are at most one folder deep; return its hash."""
         folders: dict[str, list[str]] = {}
         for name, blob in sorted(blobs.items()):
             folder, _, file = name.rpartition("/")
@@ -129,7 +129,7 @@ class GitHub:
         return self._run(["git", "-C", self._own, *_SAFE, *arguments], given)
 
     def _run(self, command: list[str], given: bytes = b"") -> bytes:
-        """Run git. Raises: ClaudeMemError with the last line of what it says."""
+        """Run git. Raises: ClaudeMemError with the first 500 characters of its output."""
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("GIT_") or "SSH" in name
         } | _AUTHOR | _QUIET  # fmt: skip

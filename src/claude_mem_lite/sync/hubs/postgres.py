@@ -1,11 +1,11 @@
 """A hub in a PostgreSQL database: a table of signed files of which a role sees its own, and one of teams.
 
-One table each and not one a kind: what a machine signs is a whole segment, so the server can neither take a
-line apart nor put one in, and a new kind of row needs no migration there. The primary key, role and name, is
-what makes a transfer that is repeated change nothing; forgotten files are deleted rows. Each publication is
-one transaction, at whose commit the other machines that listen are told.
+There is not one table per kind of row: a machine signs a whole segment, so the server can neither split nor
+insert lines, and a new kind needs no migration there. The primary key (role and name) makes a repeated
+transfer change nothing; forgotten files are deleted rows. Each publication is one transaction, whose commit
+notifies the other machines that listen.
 
-A password is never kept here: libpq finds it in `~/.pgpass` or in a service file.
+A password is never stored here: libpq finds it in `~/.pgpass` or in a service file.
 """
 
 import os
@@ -25,7 +25,7 @@ except ImportError as _error:
     raise ClaudeMemError("this hub needs psycopg: pip install 'claude-mem-lite[team]'") from _error
 
 _NAME, _CHANNEL, _TEAM_CHANNEL = "claude-mem", "claude_mem", "claude_mem_team"
-_LOCK = 0x636C6D65  # of migrations, among the database's advisory locks
+_LOCK = 0x636C6D65  # the advisory lock of migrations
 _PATIENCE: dict[str, Any] = {
     "connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000, "application_name": _NAME,
     "options": "-c statement_timeout=120000 -c lock_timeout=30000",
@@ -51,7 +51,7 @@ _MIGRATIONS = (
     GRANT SELECT, INSERT, UPDATE, DELETE ON claude_mem.files TO PUBLIC;
     """,
     # A team is a role; its members read each other's files and write only their own. A project's rows are
-    # in one partition, so reading one project touches no other.
+    # in one partition, so reading a project touches no other partition.
     """
     CREATE FUNCTION claude_mem.is_member(team name) RETURNS boolean LANGUAGE sql STABLE
         SET search_path = pg_catalog, pg_temp AS
@@ -85,7 +85,7 @@ _MIGRATIONS = (
 
 
 class PostgresHub:
-    """A person's own hub, the files of their role; `where` is what libpq takes: a URL, or `service=NAME`."""
+    """A person's own hub: the files of their role; `where` is a URL or `service=NAME`, as libpq takes it."""
 
     _table, _channel = sql.Identifier("claude_mem", "files"), _CHANNEL
 
@@ -109,7 +109,7 @@ class PostgresHub:
         self._role = ""
 
     def create(self) -> None:
-        """Make the schema, unless it is there, and bring it up to date."""
+        """Create the schema, unless it exists, and bring it up to date."""
         with self._transaction() as database:
             database.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             version = _version(database)
@@ -144,7 +144,7 @@ class PostgresHub:
         return bytes(found[0])
 
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
-        """Add files and take others of this role out, all or nothing, and tell the machines that listen."""
+        """Add files and delete others of this role, all or nothing, and notify the machines that listen."""
         with self._transaction() as database:
             self._look(database)
             for name, data in added.items():
@@ -166,13 +166,13 @@ class PostgresHub:
                 database.execute("SELECT pg_notify(%s, %s)", (self._channel, said))
 
     def wait(self, machine: str, *, timeout_s: float, projects: Collection[str] | None = None) -> bool:
-        """Wait until another machine has published, of one of some projects if any; False when time is up."""
+        """Wait until another machine has published, in a team one of `projects`; False when time is up."""
         with self._errors():
             database = self._connected()
             database.execute(f"LISTEN {self._channel}".encode())
             start = f"{self._readers()} "
             heard = [each.payload for each in database.notifies(timeout=timeout_s, stop_after=1)]
-        # Whoever may connect can tell anything here; all that it does is have this machine look.
+        # Anyone who may connect can send notifications; a false one only makes this machine look.
         told = (each.removeprefix(start).partition(" ") for each in heard if each.startswith(start))
         return any(who != machine and (projects is None or project in projects) for who, _, project in told)
 
@@ -230,7 +230,7 @@ class PostgresHub:
         return self._role
 
     def _notice(self, name: str) -> str:
-        """Return what the machines that listen are told of a file."""
+        """Return the notification of a file for the machines that listen."""
         return f"{self._readers()} {name.partition('/')[0]}"
 
 
@@ -248,7 +248,7 @@ class PostgresTeamHub(PostgresHub):
         super().__init__(where)
 
     def create(self) -> None:
-        """Make the schema as for a person's hub, and check that this role is one of the team."""
+        """Create the schema as for a person's hub, and check that this role is a member of the team."""
         super().create()
         with self._transaction() as database:
             found = database.execute("SELECT claude_mem.is_member(%s)", (self.team,)).fetchone()
@@ -259,7 +259,7 @@ class PostgresTeamHub(PostgresHub):
             )
 
     def names(self, projects: Collection[str] | None = None) -> list[str]:
-        """Return the names of the team's cards and of some projects' files; others' below their role."""
+        """Return the names of the team's cards and of the files of `projects`; others' below their role."""
         with self._transaction() as database:
             self._look(database)
             found = database.execute(
@@ -285,12 +285,12 @@ class PostgresTeamHub(PostgresHub):
 
 
 def _matches(key: Mapping[str, str]) -> sql.Composed:
-    """Return the condition that a row has a primary key."""
+    """Return the SQL condition that selects a primary key."""
     return sql.SQL(" AND ").join(sql.SQL("{} = %s").format(sql.Identifier(column)) for column in key)
 
 
 def _project(name: str) -> str:
-    """Return the project whose lines a file has, "" for a machine's card."""
+    """Return the digest of the project whose lines a file has, "" for a machine's card."""
     file = name.rpartition("/")[2]
     return file.partition(".")[0] if file.endswith(".jsonl") else ""
 

@@ -1,1 +1,1 @@
-"""Share what a user chooses of each project with colleagues, and keep what they share apart."""
+"""Share chosen parts of each project with colleagues, and store what they share separately."""

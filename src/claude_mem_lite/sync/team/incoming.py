@@ -1,7 +1,7 @@
-"""Take in what a colleague's machine has published, as an import is taken in, into `storage.team`.
+"""Store what a colleague's machine has published in `storage.team`, checked like an import.
 
-Nothing here is told by being taken in: that takes the user's trust in its author. What is suspicious is not
-told even then.
+Stored lines are not shown to sessions until the user trusts their author. Suspicious lines are not shown even
+then.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _TOO_LONG = "is too long for a learning"
 
 @dataclass(slots=True)
 class Taken:
-    """What a segment has changed here: lines that are new or say something new, and those that are gone."""
+    """What a segment has changed here: lines that are new or have changed, and those that are gone."""
 
     lines: int = 0
     gone: int = 0
@@ -39,14 +39,14 @@ class Taken:
 
 
 def project_digest(key: str) -> str:
-    """Return what a project's files are named by at the hub."""
+    """Return the digest that names a project's files at the hub."""
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def take(
     connection: sqlite3.Connection, name: Name, head: Mapping[str, Any], body: Sequence[bytes], project: str
 ) -> Taken:
-    """Store a segment's lines; once its generation is whole, delete what only older ones had."""
+    """Store a segment's lines; once its generation is complete, delete lines that only older ones had."""
     taken = Taken()
     blocked = {each for (each,) in connection.execute("SELECT id FROM blocked")}
     stream = (name.machine, project)

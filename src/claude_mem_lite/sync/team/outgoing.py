@@ -1,7 +1,7 @@
-"""Choose what of a project goes to the team, as lines of an export without what is the user's alone.
+"""Choose the rows of a project that go to the team, as lines of an export without private parts.
 
-Whatever a line refers to by an id of this memory stays behind, guards too, and so does every prompt: a
-summary is told anew from what was done, and what quotes a prompt is left out, unless prompts were chosen.
+A learning goes without its guard and its references to rows of this memory. Unless the user shares prompts,
+these are left out: a summary is written again from what was done, and lines that quote a prompt are removed.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -23,13 +23,13 @@ LEARNINGS, FINDINGS, SUMMARIES, OBSERVATIONS, PROMPTS = (
 )  # fmt: skip
 ALL, NOTHING = "all", "nothing"
 KINDS = {LEARNINGS: "learning", FINDINGS: "finding", SUMMARIES: "session", OBSERVATIONS: "observation"}
-# What the user said, or what repeats it.
+# Tools whose observations hold or repeat what the user said.
 _USERS = frozenset({"UserPromptSubmit", "AskUserQuestion", "PostCompact"})
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row that is shared: `digest` tells whether it has changed, `fields` makes its line, None for none."""
+    """A shared row: `digest` tells whether it has changed, `fields` returns those of its line or None."""
 
     kind: str
     id: str
@@ -38,7 +38,7 @@ class Item:
 
 
 def chosen(words: Collection[str], *, with_prompts: bool) -> list[str]:
-    """Return the kinds that words of the user's name. Raises: ClaudeMemError for another word."""
+    """Return the kinds that the user's words name. Raises: ClaudeMemError for an unknown word."""
     known = {*KINDS, ALL, NOTHING}
     if unknown := sorted(set(words) - known):
         raise ClaudeMemError(f"{unknown[0]!r} cannot be shared: one of {', '.join([*KINDS, ALL, NOTHING])}")
@@ -49,7 +49,7 @@ def chosen(words: Collection[str], *, with_prompts: bool) -> list[str]:
 
 
 def items(project_dir: str, key: str, kinds: Collection[str]) -> Iterator[Item]:
-    """Yield what is shared of a project now; a row is read again when its line is made."""
+    """Yield the rows of a project that are shared now; a row is read again when its line is made."""
     with_prompts, projects = PROMPTS in kinds, rows.Projects.read()
     for name, kind in KINDS.items():
         for row in store.rows(kind, project_dir) if name in kinds else ():
@@ -87,13 +87,13 @@ def _fields(
 
 
 def _learning(found: dict[str, Any]) -> dict[str, Any]:
-    """Return a rule without what supports it here, and without its guard."""
+    """Return a learning without its evidence in this memory and without its guard."""
     empty: dict[str, Any] = {name: [] for name in ("source_sessions", "observations", "code", "kin")}
     return found | empty | {"guard": None}
 
 
 def _session(found: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a session as it is told without its prompts."""
+    """Return a session with a summary that uses no prompts, None if there is nothing to summarize."""
     done = [row for row in queries.observations_of(found["id"]) if row.tool_name not in _USERS]
     summary, _ = local_summary(done)
     told: dict[str, Any] = {"summary": summary, "key_decisions": [], "retold": None, "written_by": "local"}
@@ -101,7 +101,7 @@ def _session(found: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _observation(found: dict[str, Any]) -> dict[str, Any]:
-    """Return an observation without the lines that say what had been asked for."""
+    """Return an observation without the lines that quote a prompt."""
     said = queries.observations_of(found["session_id"])
     asked = {conversation.asked(row.summary).rstrip("…") for row in said if row.tool_name in _USERS} - {""}
     asked |= {each.removeprefix("Asked: ") for each in asked}

@@ -1,10 +1,10 @@
 """Sync once with a team's hub: read what colleagues published of the projects here, then publish.
 
-Each machine publishes a stream for each project that its user shares: signed segments, as those of one's own
-machines. What is no longer shared, or was forgotten, is not taken back by a line: the stream is published
-anew, as another generation, and readers delete what that does not have. A hub that is not as this machine
-left it, for it was restored or lost files, gets a new generation, too. Readers never go back to an older
-generation, so nobody brings back what was taken out by putting old files there.
+Each machine publishes a stream per project that its user shares, in signed segments like those between one's
+own machines. No line withdraws what is no longer shared or was forgotten: the whole stream is published again
+as a new generation, and readers delete what that lacks. A hub that is not as this machine left it, because it
+was restored or lost files, gets a new generation too. Readers never go back to an older generation, so old
+files that somebody puts there bring nothing back.
 """
 
 import json
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 _LINES, _MOST_SEGMENTS = 500, 30
 _MOST_BYTES = 32 << 20  # of a segment
 _MOST_SAID = 20
-_NAME = re.compile(r"[^\W_][\w.@-]{0,19}(?: [\w.@-]{1,20})?")  # too short for a sentence
+_NAME = re.compile(r"[^\W_][\w.@-]{0,19}(?: [\w.@-]{1,20})?")  # too short to hold a sentence
 
 
 @dataclass(slots=True)
@@ -71,9 +71,9 @@ def join(address: str, *, name: str, code: str = "") -> Setup:
 
 
 def leave(*, erase: bool) -> None:
-    """Leave the team; with `erase` take back what this machine has shared first. Raises: ClaudeMemError.
+    """Leave the team; with `erase`, first withdraw what this machine has shared. Raises: ClaudeMemError.
 
-    Colleagues delete it as they sync: an empty generation of each stream says so, and stays with the card.
+    Colleagues delete it when they sync: an empty generation of each stream and the card stay at the hub.
     """
     chosen = setup.chosen(setup.TEAM)
     if erase:
@@ -88,7 +88,7 @@ def leave(*, erase: bool) -> None:
 
 
 def share(project_dir: str, kinds: Collection[str]) -> None:
-    """Choose what of a project is shared from the next sync on. Raises: ClaudeMemError."""
+    """Choose the kinds of rows of a project that are shared from the next sync on. Raises: ClaudeMemError."""
     setup.chosen(setup.TEAM)
     if not team.key_of(project_dir):
         projects.see(project_dir)  # no session was in it yet
@@ -106,19 +106,19 @@ def share(project_dir: str, kinds: Collection[str]) -> None:
 
 
 def shared() -> dict[str, list[str]]:
-    """Return what is shared of each project that takes part, by its folder."""
+    """Return the shared kinds of each project that takes part, by its folder."""
     return {each.project_dir: each.kinds for each in _taking_part()}
 
 
 def project_digests() -> list[str]:
-    """Return what the projects that take part are called at the hub."""
+    """Return the digests by which the hub names the projects that take part."""
     return [each.digest for each in _taking_part()]
 
 
 def machines_of(name: str) -> list[team.Author]:
-    """Return the machines of a name, or that of a fingerprint. Raises: ClaudeMemError for an unknown one."""
+    """Return the machines with a name, or the one with an id. Raises: ClaudeMemError for an unknown one."""
     authors = team.authors()
-    found = [each for each in authors if name == each.machine]  # not whoever calls themselves so
+    found = [each for each in authors if name == each.machine]  # first, as a name may imitate an id
     found = found or [each for each in authors if name in {each.name, each.known_as}]
     if not found:
         raise ClaudeMemError(f"nobody at the hub is called {name!r}: claude-mem sync, then team list")
@@ -126,7 +126,7 @@ def machines_of(name: str) -> list[team.Author]:
 
 
 def trust(name: str) -> list[team.Author]:
-    """Have what the machines of a name share be told to sessions. Raises: ClaudeMemError."""
+    """Show sessions what the machines of a name share. Raises: ClaudeMemError."""
     found = machines_of(name)
     for each in found:
         team.trust(each.machine)
@@ -134,7 +134,7 @@ def trust(name: str) -> list[team.Author]:
 
 
 def distrust(name: str) -> list[team.Author]:
-    """Have nothing of a name be told any more. Raises: ClaudeMemError."""
+    """Stop showing sessions what the machines of a name share. Raises: ClaudeMemError."""
     found = machines_of(name)
     for each in found:
         team.distrust(each.machine)
@@ -201,7 +201,7 @@ def _sync(chosen: Setup, hub: Hub, outcome: Outcome) -> None:
 
 
 def _machines(hub: Hub, paths: list[str], chosen: Setup, outcome: Outcome) -> dict[str, str]:
-    """Return the public keys of the team's machines, each read once; whose code is wrong is refused."""
+    """Return the public key of each machine of the team, read once; refuse machines with a wrong code."""
     with team.writing() as connection:
         found = dict(connection.execute("SELECT machine, key FROM machines").fetchall())
         trusted = dict(connection.execute("SELECT machine, key FROM trusted").fetchall())
@@ -230,9 +230,9 @@ def _machines(hub: Hub, paths: list[str], chosen: Setup, outcome: Outcome) -> di
 
 
 def _pull(hub: Hub, files: dict[Name, list[str]], public: str, key: str, outcome: Outcome) -> None:
-    """Read a stream from where it was read up to: its newest generation, and never one before that.
+    """Read the new segments of a stream's newest generation, never of one older than was read before.
 
-    A generation that its machine has not signed hides no other.
+    A generation that its machine has not signed is skipped for the next older one.
     """
     machine = next(iter(files)).machine
     with team.writing() as connection:
@@ -267,7 +267,7 @@ def _pull(hub: Hub, files: dict[Name, list[str]], public: str, key: str, outcome
 def _read(
     hub: Hub, name: Name, paths: list[str], public: str, outcome: Outcome
 ) -> tuple[dict[str, Any], list[bytes]] | None:
-    """Return a segment that its machine has signed; others may have put files of its name beside it."""
+    """Return the segment that its machine has signed, None for none; others may have used its name."""
     why = ""
     for path in paths:
         data = hub.read(path)
@@ -283,7 +283,7 @@ def _read(
 
 
 def _push(chosen: Setup, hub: Hub, project: _Project, own: set[str], outcome: Outcome) -> None:
-    """Publish what is new of a project, or all of it anew; what goes with it is noted when the hub has it."""
+    """Publish the changes of a project, or all of it again; record them once the hub has them."""
     found = list(outgoing.items(project.project_dir, project.key, project.kinds))
     there = {name for name in map(Name.of, own) if name and name.generation.startswith(f"{project.digest}.")}
     forgotten = times_forgotten()
@@ -326,7 +326,7 @@ def _push(chosen: Setup, hub: Hub, project: _Project, own: set[str], outcome: Ou
 
 
 def _changes(connection: Any, project: _Project, found: list[Item]) -> tuple[list[Item], bool]:
-    """Return what is new since it was sent, and whether something that was sent is not shared any more."""
+    """Return the items that are new or changed, and whether a sent one is no longer shared."""
     sent = {
         (kind, row_id): digest
         for kind, row_id, digest in connection.execute(
@@ -347,13 +347,13 @@ def _lines(found: list[Item], outcome: Outcome) -> Iterator[str]:
 
 
 def _line(item: Item) -> str:
-    """Return the line of what is shared, redacted once more, "" for nothing. Raises: WrongLineError."""
+    """Return the line of an item, redacted once more, "" if it has none. Raises: WrongLineError."""
     fields = item.fields()
     return json.dumps(segments.cleaned(fields), ensure_ascii=False) if fields else ""
 
 
 def _next_generation(project: _Project, newest: str) -> str:
-    """Return a name that sorts after all before it, also when this machine's memory went back in time."""
+    """Return a name that sorts after all earlier ones, also after this machine's memory was restored."""
     known = [each.partition(".")[2].partition("-")[0] for each in (project.generation, newest)]
     last = max((int(each) for each in known if each.isdigit()), default=0)
     return f"{project.digest}.{max(last + 1, int(time.time())):012d}-{os.urandom(4).hex()}"
