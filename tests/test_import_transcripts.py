@@ -291,5 +291,5 @@ def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> Non
     assert "Left out: 1 symbolic link." in done
     assert "claude-mem compress --pending" in done
     assert again.splitlines() == [
-        "Nothing new.", "Taken in before, and nothing new since: 1 session.", "Left out: 1 symbolic link.",
+        "Nothing new.", "Imported before, nothing new since: 1 session.", "Left out: 1 symbolic link.",
     ]  # fmt: skip

@@ -56,7 +56,7 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
     if not as_json:
         _show_estimate(found, chosen)
         if found["requests"] and not pending:
-            console.print("To have it done: [bold]claude-mem compress --pending[/bold]")
+            console.print("To run it: [bold]claude-mem compress --pending[/bold]")
     if pending and not dry_run:
         if chosen.credential is None:
             raise ClaudeMemError(f"Claude was not asked: {keys.about('', chosen.api_key_from)}")

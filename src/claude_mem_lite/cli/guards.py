@@ -154,7 +154,7 @@ def guards(*, as_json: AsJson = False) -> None:
             "[dim]off: claude-mem learnings guard ID switches a guard on, --dry-run shows it first[/dim]"
         )
     if not found:
-        console.print("No rule here has a guard, or words that a call could show.")
+        console.print("No rule here has a guard, and none names something that a tool call shows.")
 
 
 def _entry(row: Learning, guard: Guard | None = None, *, is_on: bool = False) -> dict[str, Any]:

@@ -177,4 +177,4 @@ def leave(
     open_memory(may_be_new=True)
     run.leave(erase=erase)
     if not print_json({"left": True, "erased": erase}, as_json=as_json):
-        console.print("Left; the memory stays as it is.")
+        console.print("This machine has left the hub; its memory stays as it is.")

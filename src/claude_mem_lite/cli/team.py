@@ -136,7 +136,7 @@ def show(
             said.append(f"  (waits: {printable(each.waits)})", style="bold yellow")
         console.print(said)
     if not found:
-        console.print("Nothing of the projects here.")
+        console.print("Nothing about the projects on this machine.")
 
 
 @team.command("trust")
@@ -188,4 +188,4 @@ def leave(
     open_memory(may_be_new=True)
     run.leave(erase=erase)
     if not print_json({"left": True, "erased": erase}, as_json=as_json):
-        console.print("Left; your own memory stays as it is.")
+        console.print("You have left the team; your own memory stays as it is.")

@@ -231,7 +231,7 @@ def _show_reckoned(reckoned: Estimate, found: Plan) -> None:
 
 def _show_left_out(found: Plan) -> None:
     if found.known:
-        console.print(f"Taken in before, and nothing new since: {count(found.known, 'session')}.")
+        console.print(f"Imported before, nothing new since: {count(found.known, 'session')}.")
     left_out = [count(number, what) for what, number in sorted(found.left_out.items())]
     if left_out:
         print_line(f"Left out: {join(left_out, limit=len(left_out))}.")
