@@ -20,13 +20,17 @@ LEAD = _any_of(
     start=r"^",
 )
 _LANGUAGE = (
-    "(?:english|german|french|spanish|italian|portuguese|chinese|japanese|korean|russian|deutsch|englisch|français"
+    "(?:english|german|french|spanish|italian|portuguese|chinese|japanese|korean|russian|dutch|polish|turkish|ukrainian"
+    "|czech|swedish|danish|norwegian|finnish|greek|thai|hindi|arabic|hebrew|vietnamese|indonesian|deutsch|englisch|français"
     "|anglais|español|inglés|português|inglês|italiano|inglese)"
 )
 # The sentence holds from now on, wherever the phrase stands. The language to answer in is one such phrase.
 FROM_NOW_ON = _any_of(
-    f"(?:answer|reply|respond|talk|speak) (?:to me )?in {_LANGUAGE},antworte (?:mir )?(?:auf|in) {_LANGUAGE},"
+    f"(?:answer|reply|respond|talk|speak) (?:to me )?(?:only )?in {_LANGUAGE},antworte (?:mir )?(?:auf|in) {_LANGUAGE},"
     f"répond(?:s|ez)(?:-moi)? en {_LANGUAGE},responde(?:me)? en {_LANGUAGE},responda em {_LANGUAGE},rispondi(?:mi)? in {_LANGUAGE},"
+    r"(?:говори|отвечай|пиши|общайся)(?:те)?(?: со мной)?(?: только)? (?:по-\w+|на (?:русском|английском|украинском)),"
+    r"(?:відповідай|пиши|говори)(?:те)? українською,(?:odpowiadaj|pisz|mów) (?:mi )?(?:tylko )?po \w+sku,"
+    "türkçe (?:cevap ver|yanıtla|konuş)\\w*,antwoord (?:altijd |alleen )?in het (?:nederlands|engels),"
     "from now on,from here on,from this point on,from today,as of (?:now|today),going forward,henceforth,moving forward,for future reference,"
     "as a (?:general )?rule,by convention,same for (?:every|each|all),(?:as|like) (?:we )?always,wie immer,comme toujours,como siempre,como sempre,"
     "come sempre,zoals altijd,jak zawsze,как всегда,ab jetzt,ab heute,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
@@ -43,7 +47,7 @@ FROM_NOW_ON = _any_of(
     "från och med nu,från nu,hädanefter,framöver,i fortsättningen,som alltid,inte bara (?:nu|idag|i dag),fra nu af,fremover,som altid,"
     "fra nå av,heretter,tästä lähtien,jatkossa,kuten aina,od teď,odteď,odteraz,jako vždy,відтепер,надалі,як завжди,"
     "de acum (?:înainte|încolo),ca întotdeauna,mostantól,mint mindig,από εδώ και πέρα",
-    "用(?:中文|英文|英语|英語|日语|日語)(?:回答|回复|回復)|日本語で(?:答え|回答|返)|从现在开始|從現在開始|从今以后|今后|(?:^|[,，]\\s*)以后(?!再|有空)|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
+    "用(?:中文|英文|英语|英語|日语|日語)(?:回答|回复|回復)|한국어로 (?:답|대답|말)|ตอบ(?:เป็น)?ภาษาไทย|日本語で(?:答え|回答|返)|从现在开始|從現在開始|从今以后|今后|(?:^|[,，]\\s*)以后(?!再|有空)|以后[都每]|今後|これからは|以後は|앞으로|이제부터",
 )
 # The sentence always holds if this is among its first words; later in a sentence it is one sign among others.
 ALWAYS = _any_of(
