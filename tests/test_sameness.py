@@ -1,4 +1,4 @@
-"""How two learnings relate, judged by their words and by their cosine."""
+"""Two learnings are compared by their words and their cosine: same, near, rivals or replacing."""
 
 import pytest
 from support import cases

@@ -1,4 +1,4 @@
-"""How a session's end is reported, what it leaves open, and what later sessions settle."""
+"""A session's end stores its report and open ends, and later sessions settle these."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a session was shown and used, and when something may be shown again."""
+"""Memory records which lines a session was shown and used, and avoids showing them twice."""
 
 import json
 import os
