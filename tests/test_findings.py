@@ -426,6 +426,15 @@ def test_another_service_is_no_new_name(memory: Path) -> None:
     assert "npm error No such service: --service=web" in {each.error for each in known}
 
 
+def test_the_same_command_before_a_filter_is_no_cure() -> None:
+    """The exit status of a pipeline is its filter's, so the command may have failed again."""
+    found = read_calls(
+        [call("tool run e2e -v", error=NOT_THERE), call("tool run e2e -v 2>&1 | grep -i fail")]
+    )
+
+    assert [each.works for each in found.failed] == [""]
+
+
 @pytest.mark.parametrize(
     ("fails", "works", "is_cure"),
     [

@@ -233,6 +233,8 @@ class _Tried:
             return float(_does_the_same(mine.command, other.command, is_test=self.error.is_of_tests))
         if VERSIONING.issuperset(other.programs) and not VERSIONING.issuperset(mine.programs):
             return 0.0
+        if other.whole.partition(" | ")[0].removesuffix(" 2>&1") == mine.whole:  # a filter's exit status
+            return 0.0
         likeness = len(shared) / max(1, len(mine.words))
         if mine.tool in LOOKING:  # must look for the same thing
             return max(likeness, 0.01) if 2 * likeness >= 1 or not mine.words else 0.0
