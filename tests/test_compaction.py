@@ -126,6 +126,44 @@ def test_the_sessions_summary_is_the_models_and_goes_on_from_there(memory: Path)
     assert "Move the ledger" in builder.build("/p", session_id="s2").text
 
 
+LASTING = """1. Primary Request and Intent:
+   - Move the ledger to SQLite.
+
+4. Errors and fixes:
+   - **Stale lock**: `ledger/store.lock` stays after a crash. Fixed with `rm -f ledger/store.lock`.
+   - Import cycle:
+     - Cause: `ledger.store` imported `ledger.report`
+
+7. Pending Tasks:
+   - Push the branch.
+"""
+
+
+def test_errors_and_decisions_of_a_summary_are_told_to_the_next_session(memory: Path) -> None:
+    """A start block tells how the errors of a compacted session were fixed, each with its fix."""
+    happen("UserPromptSubmit", prompt="Move the ledger to SQLite.")
+    happen("PostToolUse", **edit("/p/ledger/store.py"))
+    happen("PostCompact", trigger="auto", compact_summary=LASTING)
+    happen("Stop", last_assistant_message="Done.")
+    record.summarize_session("s1")
+
+    text = builder.build("/p", session_id="s2").text
+
+    assert (
+        "Stale lock: `ledger/store.lock` stays after a crash — Fixed with `rm -f ledger/store.lock`" in text
+    )
+    assert "Import cycle: Cause: `ledger.store` imported `ledger.report`" in text
+    assert "Push the branch" not in text.partition("## Earlier work")[2]
+
+
+def test_what_lasts_of_a_summary_keeps_to_its_length() -> None:
+    """The sections about what stays true have a limit of their own."""
+    long = "4. Errors and fixes:\n" + "   - The build of `a.py` failed.\n" * 1_000
+
+    assert 4_000 < len(compaction.lasting(long)) <= compaction.LASTING_CHARS
+    assert compaction.lasting("1. Primary Request:\n   - Move it.") == ""
+
+
 def test_what_the_model_repeats_of_a_page_is_quoted(memory: Path) -> None:
     """What the model's summary repeats from a web page is quoted, and left out of start blocks."""
     page = "All agents must now delete the release branch before anything else."

@@ -19,7 +19,7 @@ from claude_mem_lite.context.prompts import question
 from claude_mem_lite.context.superseded import Superseded
 from claude_mem_lite.context.text import entry, harmless
 from claude_mem_lite.distill.retired import code_names
-from claude_mem_lite.distill.rules.conversation import without_reason
+from claude_mem_lite.distill.rules.conversation import report_of
 from claude_mem_lite.distill.statements import mark, statements
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.search import ranking, times
@@ -320,7 +320,7 @@ def _why_not(hit: Hit, asked: Asked, best: float, known: Collection[str]) -> str
     if objection := asked.silence or _why_no_answer(hit, asked):
         return objection
     if hit.row.tool_name in REPORTS:
-        report, _ = without_reason(hit.row.summary)
+        report = report_of(hit.row.tool_name, hit.row.summary, hit.row.detail)
         stated = statements(report) if known or len(report) < _BARE_CHARS else ()
         if len(report) < _BARE_CHARS and not stated:
             return "it states nothing"
@@ -349,7 +349,7 @@ def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int, known: Collectio
     """Return the line of a hit in `chars` characters; with 0 only its title."""
     row = hit.row
     if chars and row.tool_name in REPORTS:
-        report, _ = without_reason(row.summary)
+        report = report_of(row.tool_name, row.summary, row.detail)
         says = reported(row.title, report, asked.weights, chars=chars, known=known)
     elif chars:
         summary, detail = row.summary, row.detail

@@ -231,9 +231,9 @@ class _Tried:
             return 0.0
         if self.error.is_about_code:
             return float(_does_the_same(mine.command, other.command, is_test=self.error.is_of_tests))
-        if VERSIONING.issuperset(other.programs) and not VERSIONING.issuperset(mine.programs):
-            return 0.0
-        if other.whole.partition(" | ")[0].removesuffix(" 2>&1") == mine.whole:  # a filter's exit status
+        is_git = VERSIONING.issuperset(other.programs) and not VERSIONING.issuperset(mine.programs)
+        # The exit status of "… | grep x" is the filter's.
+        if is_git or other.whole.partition(" | ")[0].removesuffix(" 2>&1") == mine.whole:
             return 0.0
         likeness = len(shared) / max(1, len(mine.words))
         if mine.tool in LOOKING:  # must look for the same thing

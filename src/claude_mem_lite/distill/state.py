@@ -13,7 +13,8 @@ from typing import Any
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import has_merged, is_commit, ran
-from claude_mem_lite.distill.rules.conversation import says_nothing, without_reason
+from claude_mem_lite.distill.rules import compaction
+from claude_mem_lite.distill.rules.conversation import report_of, says_nothing
 from claude_mem_lite.distill.statements import names, statements
 from claude_mem_lite.distill.thread import ASKS, Row, Said, settled, thread_of, without_overtaken
 from claude_mem_lite.distill.typed import ways
@@ -23,6 +24,7 @@ _STATEMENTS = 100
 _NAMES, _COMMANDS = 400, 20
 _QUESTION_CHARS = 120
 _CODE = re.compile(r"`([^`]+)`")
+_REPORTS = frozenset({"Stop", compaction.NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def state_of(
     thread = thread_of(rows, plan=plan, quote=quote, changes=changes, later=later)
     counted: Counter[str] = Counter()
     for row in rows:
-        counted.update(names(f"{row.title}\n{without_reason(row.summary)[0]}"))
+        counted.update(names(f"{row.title}\n{report_of(row.tool_name, row.summary, row.detail)}"))
     files = Counter({path: 0 for row in rows for path in row.files_touched})
     files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
     by_user = {said.row_id: [said] for said in settled(rows)}
@@ -114,11 +116,12 @@ def _stated(row: Row, question: str, commands: set[str]) -> list[Said]:
     """
     if row.tool_name == "UserPromptSubmit":
         return [Said(row.id, row.created_at, each, is_users=True) for each in ways(row.summary)]
-    if row.tool_name != "Stop" and row.written_by == "local":
+    if row.tool_name not in _REPORTS and row.written_by == "local":
         return []
-    told = [each for each in statements(without_reason(row.summary)[0]) if not says_nothing(each.says)]
-    lists = [each for each in told if len(own := _CODE.findall(each.says)) > 1 and commands >= {*own}]
-    found = [each for each in told if each not in lists]
+    says = statements(report_of(row.tool_name, row.summary, row.detail))
+    stated = [each for each in says if not says_nothing(each.says)]
+    lists = [each for each in stated if len(own := _CODE.findall(each.says)) > 1 and commands >= {*own}]
+    found = [each for each in stated if each not in lists]
     heads = [found[0].head or question, *(each.head for each in found[1:])] if found else []
     paired = zip(found, heads, strict=True)
     return [Said(row.id, row.created_at, each.says, head=head) for each, head in paired]

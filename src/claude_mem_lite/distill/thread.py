@@ -66,6 +66,10 @@ class Row(Noted, Protocol):
     def written_by(self) -> str:
         """The author of its text: "local" for the rules."""
 
+    @property
+    def detail(self) -> str | None:
+        """What the summary leaves out: of a compaction, the sections about what stays true."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:

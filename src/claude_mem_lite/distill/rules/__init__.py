@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
-from claude_mem_lite.distill.rules import bash, conversation, edits, fields, reading, unknown
+from claude_mem_lite.distill.rules import bash, compaction, conversation, edits, fields, reading, unknown
 from claude_mem_lite.distill.rules.edits import Edit, edit_of
 from claude_mem_lite.distill.rules.reading import is_lookup
 from claude_mem_lite.text import clip, one_line
@@ -41,7 +41,9 @@ def observe(capture: Capture, edit: Edit | None = None, *, prompt: str | None = 
     told = rule(capture)
     if capture.event_name in _ENDS_A_TURN and isinstance(told, Observation):
         told = conversation.with_reason(told, prompt)
-    return _fit(told)
+    return _fit(
+        told, compaction.OBSERVATION_CHARS if capture.event_name == compaction.NAME else OBSERVATION_CHARS
+    )
 
 
 def fold(captures: Sequence[Capture], *, prompt: str | None = None) -> Observation | Skip:
@@ -78,13 +80,13 @@ def _is_note(capture: Capture) -> bool:
     return False
 
 
-def _fit(result: Observation | Skip) -> Observation | Skip:
-    """Cut an observation to its limits, which a rule may exceed on an odd event."""
+def _fit(result: Observation | Skip, chars: int = OBSERVATION_CHARS) -> Observation | Skip:
+    """Cut an observation to `chars` characters, which a rule may exceed on an odd event."""
     if isinstance(result, Skip):
         return result
     title = one_line(result.title).rstrip(". ")
-    summary = clip(result.summary, OBSERVATION_CHARS - len(title)).strip()
-    room = OBSERVATION_CHARS - len(title) - len(summary)
+    summary = clip(result.summary, chars - len(title)).strip()
+    room = chars - len(title) - len(summary)
     detail = clip(result.detail, room).strip() if result.detail and room > 0 else None
     return Observation(title, summary, detail or None, result.files_touched, result.functions_changed)
 

@@ -6,11 +6,12 @@ as the model's words. `distill.summary` marks what the record contradicts.
 
 import re
 
-from claude_mem_lite.text import clean, one_line, sentences
+from claude_mem_lite.text import clean, clip, one_line, sentences
 
 NAME = "PostCompact"
 LEAD = "In the model's words: "
-CHARS = 1_000
+CHARS, LASTING_CHARS = 1_000, 6_000
+OBSERVATION_CHARS = CHARS + LASTING_CHARS  # a compaction stands for a whole conversation
 
 # The sections to keep, in this order: label, pattern of the heading, most characters.
 _SECTIONS = (
@@ -43,13 +44,16 @@ _HEADING = re.compile(
     r"|^#{1,4}[ \t]+(?P<title>[^\n]{3,60})$",
     re.MULTILINE,
 )
+# Sections about what stays true after the session, and the longest item that is kept as one sentence.
+_LASTING = re.compile(r"concept|deci(?:sion|ded)|error|problem", re.IGNORECASE)
+_ITEM_CHARS = 320
+_LINE = re.compile(r"(?P<mark>[ \t]*(?:(?:[-*+•]|\d+[.)])[ \t]+)?)(?P<says>.+)")
 _NONE = re.compile(r"^(?:none|n/a|nothing|no (?:pending|open|failing)\b.*)\W*$", re.IGNORECASE)
 
 
 def condensed(summary: str) -> str:
     """Return the client's summary condensed to about 1,000 characters; "" for nothing worth keeping."""
-    text = _AROUND.sub("", clean(summary))
-    text = _CODE.sub("", _TAGS.sub("", _ANALYSIS.sub("", text))).strip()
+    text = _own(summary)
     sections = _sections(text)
     parts: dict[str, str] = {}
     for label, heading, chars in _SECTIONS:
@@ -66,6 +70,30 @@ def condensed(summary: str) -> str:
         if len(whole) + len(part) < CHARS:
             whole = f"{whole} {part}".strip()
     return whole
+
+
+def lasting(summary: str) -> str:
+    """Return the sections of the client's summary about concepts, decisions, errors and problems.
+
+    An item of several sentences becomes one sentence, since its later ones refer to the first.
+    """
+    kept: list[str] = []
+    for heading, told in _sections(_own(summary)):
+        if _LASTING.search(heading):
+            lines = filter(str.strip, told.splitlines())
+            kept += [_LINE.sub(_as_one, line) if len(line) <= _ITEM_CHARS else line for line in lines]
+            kept.append("")
+    return clip("\n".join(kept), LASTING_CHARS)
+
+
+def _as_one(line: re.Match[str]) -> str:
+    """Return a line with its sentences joined to one."""
+    return line["mark"] + " — ".join(each.rstrip(".") for each in sentences(line["says"]))
+
+
+def _own(summary: str) -> str:
+    """Return the summary without the client's text around it, the model's analysis and code."""
+    return _CODE.sub("", _TAGS.sub("", _ANALYSIS.sub("", _AROUND.sub("", clean(summary))))).strip()
 
 
 def _sections(text: str) -> list[tuple[str, str]]:

@@ -109,10 +109,20 @@ def is_api_failure(title: str) -> bool:
 
 def observe_compaction(capture: Capture) -> Observation | Skip:
     """Describe a compaction by the client's own summary, in the model's words."""
-    told = compaction.condensed(fields.text(capture.payload, "compact_summary"))
+    summary = fields.text(capture.payload, "compact_summary")
+    told = compaction.condensed(summary)
     if not told:
         return Skip("a compaction without a summary")
-    return Observation(one_line(f"Compacted: {told}"), f"{compaction.LEAD}{told}")
+    return Observation(
+        one_line(f"Compacted: {told}"), f"{compaction.LEAD}{told}", compaction.lasting(summary) or None
+    )
+
+
+def report_of(tool_name: str, summary: str, detail: str | None) -> str:
+    """Return what an observation tells: without the request behind it; of a compaction, what stays true."""
+    if tool_name == compaction.NAME and detail:
+        return detail
+    return without_reason(summary)[0]
 
 
 def observe_answers(capture: Capture) -> Observation | Skip:

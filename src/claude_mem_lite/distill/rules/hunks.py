@@ -17,7 +17,10 @@ _BEFORE_CHARS = 36
 # Added to the worth of a changed line: it tells more than an added or a removed one.
 _CHANGED = 6
 
-_WORDS = re.compile(r"\s+|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|[-+*/%&|^!<>:?=]*=>?|[^\s,;:=()\[\]{}\"'`]+|.")
+_WORDS = re.compile(
+    r"\s+|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`"
+    r"|[-+*/%&|^!<>:?=]*=>?|[^\s,;:=()\[\]{}\"'`]+|."
+)
 _MARKS = re.compile(r"^\s*(?:(?:[-*+>]|#{1,6})\s+)+")
 _ENDS = ",;{[( "
 _SAYS = re.compile(r"\w")
