@@ -426,6 +426,23 @@ def test_another_service_is_no_new_name(memory: Path) -> None:
     assert "npm error No such service: --service=web" in {each.error for each in known}
 
 
+@pytest.mark.parametrize(
+    "works",
+    [
+        "tool run e2e --slow || true",
+        "tool run e2e --slow; echo done",
+        "git reset --hard origin/main && tool run e2e --slow",
+        "git clean -fd && tool run e2e --slow",
+        "git push --force && tool run e2e --slow",
+    ],
+)
+def test_what_hides_its_exit_status_or_discards_work_is_no_cure(works: str) -> None:
+    """A cure has shown that it works, and throws no work away."""
+    found = read_calls([call("tool run e2e --fast", error=NOT_THERE), call(works)])
+
+    assert [each.works for each in found.failed] == [""]
+
+
 def test_the_same_command_before_a_filter_is_no_cure() -> None:
     """The exit status of a pipeline is its filter's, so the command may have failed again."""
     found = read_calls(
@@ -546,6 +563,20 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
         "Run most here: `cd lib && make check`, `cd web && PORT=4012 CI=1 npx vitest`, `bin/rails test`,"
         " `JAVA_HOME=/usr/lib/java-17 gradle check`"
     )
+
+
+def test_a_start_names_how_pull_requests_are_made_and_merged(memory: Path) -> None:
+    """Commands on pull requests that several sessions ran are named, with N for the numbers."""
+    for name, number in (("one", 241), ("two", 242)):
+        merged = f"gh pr merge -R us/shelf {number} --squash --delete-branch"
+        session(
+            name, call(f"cd .worktrees/x-{number} && tool check"), call(merged), call(f"gh pr view {number}")
+        )
+
+    text = builder.build("/p", session_id="new").text
+
+    assert "Run most here: `tool check`, `gh pr merge -R us/shelf N --squash --delete-branch`" in text
+    assert "gh pr view" not in text.partition("Run most")[2].partition("\n")[0]
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,16 @@ _ENDINGS = frozenset({"exit", "return", "false"})
 # Not worth repeating: version control, and (`_ONE_PLACE`) a command with a file, a text or a place in it.
 _VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}|\s-$")
+# Commands of these tell how a team makes and merges pull requests, except those that only read.
+_FORGES, _READS = frozenset({"gh", "glab"}), frozenset({"api", "diff", "list", "status", "view"})
+_FORGE_CHARS, _TEXT_CHARS, _TEXT = 90, 30, '"…"'
 _BIN = re.compile(r"(?:[\w.-]+/)*bin/")  # a folder in which a project keeps programs
 _RAN_CHARS = 60
 # Wrappers that are left out when a command is repeated. `_NOWHERE` matches a folder or a variable's value
-# that exists on one machine only; system folders do not count: JAVA_HOME=/usr/lib/jvm/java-17.
+# that exists on one machine only, or in one worktree (.worktrees/x); system folders do not count:
+# JAVA_HOME=/usr/lib/jvm/java-17.
 _ASIDE = frozenset({"timeout", "time", "nice", "nohup", "command", "builtin", "exec", "stdbuf", "xargs"})
-_NOWHERE = re.compile(r"^[~/]|=(?:~|/(?!usr/|opt/|Library/|nix/))|[$'\"`*…\[]|\.\.")
+_NOWHERE = re.compile(r"^[~/]|^[A-Za-z]:|(?:^|/)\.\w|=(?:~|/(?!usr/|opt/|Library/|nix/))|[$'\"`*…\[]|\.\.")
 _GITS = ("fatal", "error", "CONFLICT", "hint", "!", "remote")  # git's own errors begin with these
 
 _PROGRAM = re.compile(r"[\w.+-]+")
@@ -178,6 +182,29 @@ def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
     short = (each for each in told if len(each.words) <= _RAN_CHARS)
     kept = [each for each in short if not _ONE_PLACE.search(_BIN.sub("", each.words))]
     return [] if is_whole and len(kept) < len(told) else kept
+
+
+def at_forge(observation: Noted) -> list[str]:
+    """Return the commands of an observation that worked on pull requests, "N" for numbers, "…" for texts.
+
+    A command without options or texts is left out: it says nothing about how this project works.
+    """
+    if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
+        return []
+    steps = (step for step in _steps(observation) if step.program in _FORGES)
+    acting = (step.words for step in steps if _READS.isdisjoint(step.operands[:2]))
+    found = [
+        " ".join(map(_general, ("", *words), words)) for words in acting if any(w[:1] == "-" for w in words)
+    ]
+    return [each for each in found if len(each) <= _FORGE_CHARS]
+
+
+def _general(before: str, word: str) -> str:
+    """Return "…" for a text, and N for a number that is no option's value."""
+    if word.lstrip("#").isdigit() and not before.startswith("-"):
+        return "N"
+    is_text = len(word) > _TEXT_CHARS or not {" ", "\n", "…", "$"}.isdisjoint(word)
+    return _TEXT if is_text else word
 
 
 def _ran(step: Command) -> Ran:

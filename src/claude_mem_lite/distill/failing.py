@@ -42,6 +42,13 @@ _NAMED = 0.01  # minimum likeness of a call to a program that the error names
 _RED = 1e-3  # factor on likeness: any call that worked ranks above one that only reached other failures
 # A line with fewer words makes no signature.
 _FEWEST_WORDS = 3
+# The end of a call whose exit status says nothing: "… || true", "…; echo done". And what throws work away:
+# it may have worked, but is no advice.
+_HIDES = re.compile(r"(?:\|\||[;\n])\s*(?:true|:|echo\b[^;&|\n]*)\s*$")
+_DISCARDS = re.compile(
+    r"\bgit(?: -C \S+)? (?:reset\b[^;&|]* --hard|clean\b[^;&|]* -\w*f|push\b[^;&|]* (?:-f|--force)\b(?!-)"
+    r"|(?:checkout|restore)(?: --)? \.(?=\s|$)|stash (?:drop|clear))"
+)
 VERSIONING = frozenset({"git", "gh", "jj", "hg"})
 
 _PATHS = ("file_path", "path")
@@ -140,6 +147,8 @@ class _Call:
     def __init__(self, capture: Capture, error: Error | None, *, has_worked: bool) -> None:
         self.tool, self.has_worked, self.error = capture.tool_name, has_worked, error
         self.is_red = bool(error and error.is_about_code)
+        command = fields.argument(capture, "command")
+        self.may_cure = has_worked and not (_HIDES.search(command) or _DISCARDS.search(command))
         if not (error or has_worked) and self.tool == "Bash":
             self.is_red = runners.test_run(bash.output(capture)) is not None
         self.whole = whole(capture)
@@ -199,7 +208,7 @@ class _Tried:
             if len(works) <= COMMAND_CHARS and (likeness := self._likeness(other)) > self.likeness:
                 self.likeness, self.is_wrong = likeness, self.error.is_about_code
                 self._take(at, works)
-            if other.has_worked and other.tool == "Bash" and not other.only_looks:
+            if other.may_cure and other.tool == "Bash" and not other.only_looks:
                 is_code = self.error.is_about_code and not VERSIONING.isdisjoint(other.programs)
                 self.before = "" if is_code else other.command
 
@@ -224,7 +233,7 @@ class _Tried:
         """Return the share of this call's words in another that worked (0 to 1); 0 if that is no cure."""
         mine, shared = self.call, self.call.words & other.words
         if (
-            not (other.has_worked or (self._is_past(other) and not self.error.is_about_code))
+            not (other.may_cure or (self._is_past(other) and not self.error.is_about_code))
             or other.tool not in {"Bash", mine.tool}
             or other.only_looks > mine.only_looks
         ):

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.attempts import has_merged, is_commit, ran
+from claude_mem_lite.distill.attempts import at_forge, has_merged, is_commit, ran
 from claude_mem_lite.distill.rules import compaction
 from claude_mem_lite.distill.rules.conversation import report_of, says_nothing
 from claude_mem_lite.distill.statements import names, statements
@@ -87,6 +87,7 @@ def state_of(
     lasting = without_overtaken(rows)
     commands = [command for row in rows for command in ran(row)]
     worked = {command.words for command in commands}
+    run = [*map(str, commands), *(command for row in rows for command in at_forge(row))]
     questions = _questions(rows)
     stated = [
         said
@@ -99,7 +100,7 @@ def state_of(
         stated = [Said(row.id, row.created_at, _deed(row), is_deed=True) for row in done]
     return State(
         thread, stated[:_STATEMENTS], dict(counted.most_common(_NAMES)), dict(files),
-        dict(Counter(map(str, commands)).most_common(_COMMANDS)), is_merged=_has_merged(rows),
+        dict(Counter(run).most_common(_COMMANDS)), is_merged=_has_merged(rows),
     )  # fmt: skip
 
 
