@@ -55,6 +55,8 @@ def test_a_form_that_binds_makes_a_rule(rule: str) -> None:
         ("I told you before", ""),
         ("no second try to hide a fault. ever", "no second try to hide a fault"),
         ("open the MR. always as draft, I undraft them myself", "always as draft, I undraft them myself"),
+        ("deploy again please, and never open the old shelf", "never open the old shelf"),
+        ("fix the label and always sort the books", "always sort the books"),
         ("eso, no force unwrap en el código, nunca", "no force unwrap en el código, nunca"),
         ("ありがとう", ""),
         ("the shelf falls over. is it always like that?", ""),

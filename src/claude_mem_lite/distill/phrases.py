@@ -67,7 +67,7 @@ ALWAYS = _any_of(
 )
 # Follows "always" in a complaint, which is not a rule: "always the same error", "immer dieser Fehler".
 SAME = _any_of(
-    r"this,that,these,those,dies\w*,cette,ces,ce,est[aeo]s?,quest[aeio],deze,"
+    r"(?:had|hatten|avait|avions|teníamos|tínhamos|avevamo|hadden) .+,this,that,these,those,dies\w*,cette,ces,ce,est[aeo]s?,quest[aeio],deze,"
     "(?:the|la|le|les|el|los|las|lo|o|a|il) (?:same|mêmes?|mism[oa]s?|mesm[oa]s?|stess[oaie])"
     ",(?:der|die|das) (?:gleiche|selbe)n?,d(?:er|as|ie)selben?,hetzelfde,dezelfde",
     "同じ|同样|同樣",
@@ -81,7 +81,7 @@ LIKE_THAT = _any_of(
 )
 # The sentence reports on its subject: a thing, or the speaker alone. `THE`: one particular thing.
 TOLD_OF = _any_of(
-    "it,this,that,they,these,those,he,she,there,your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,c'est,je,eso,esto,yo,"
+    "it,this,that,they,these,those,he,she,there,you (?:already|did|do|had|just|were),your(?! (?:answers|replies|commits|code)),i,i'm,i'd,i'll,i've,just,es,das,dies,er,sie,ich,il,elle,ça,cela,c'est,je,eso,esto,yo,"
     "isso,isto,é,eu,ele,ela,questo,è,io,het,dat,ik,to,ja,det,han,hon,hun,jag,jeg,ez,az,це,він,вона,вони,это,он,она,они,я,o",
     "[它他她那]|我(?!们|們)|这(?!个项目|里)|這(?!個專案|裡)|それ|あれ|この(?!プロジェクト|リポジトリ)",
     start=r"^",
@@ -95,7 +95,7 @@ OURS = _any_of(
     "|never|always|wants|prefers),"
     r"wir (?:\w+ )?(?:nutzen|verwenden|benutzen|wollen|möchten|haben keine?n?|machen kein\w*|nie),"
     "(?:nutzen|verwenden|benutzen|machen|wollen) wir,"
-    r"nous (?:n'\w+|ne \w+|utilisons|voulons|préférons|évitons),on (?:n'\w+|ne \w+|utilise|veut|préfère|évite),"
+    r"nous (?:n'\w+|ne \w+|utilisons|voulons|préférons|évitons),on (?:n'\w+|ne (?!va )\w+|utilise|veut|préfère|évite),"
     "(?:usamos|utilizamos|queremos|preferimos|evitamos),"
     "(?:usiamo|utilizziamo|vogliamo|preferiamo|evitiamo),"
     "(?:wij|we) (?:gebruiken|willen|doen|hebben geen),(?:używamy|chcemy|wolimy|unikamy),"
@@ -283,7 +283,7 @@ POINTS_EARLY = re.compile(
     re.IGNORECASE,
 )
 POINTS = _any_of(
-    r"this,these,those,there(?=\s*(?:[\x2c.;]|$)),above,below,dies\w*,oben,cette,ces,ça,cela,est[aeo]s?,es[ao]s?,"
+    r"this,these,those,there(?=\s*(?:[\x2c.;]|$)),above,below,dies\w*,oben,cette,ces,cet,ce(?! qu|\s+(?:sont|serait)),ça,cela,est[aeo]s?,es[ao]s?,"
     r"isso,isto,quest[aeio],dit,deze,d(?:en|et) här,denn[ae],detta,dessa,disse,toto,tohle,ц(?:ей|я|е|і),это\w*,эт\w+,bu,bunu,şu",
     "[这這那它]|これ|この|それ|その|이것|이거|그거",
 )

@@ -44,6 +44,9 @@ _ONE_THING = re.compile(
     r"|https?:|\w@\w|\w\((?!\))",
     re.IGNORECASE,
 )
+_AND = re.compile(
+    r"(?:,\s*(?:(?:and|und|et|en|och|og|oraz|[yeiи])\s+)?|\s+(?:and|und|et|en|och|og|oraz|[yeiи])\s+)$"
+)
 _PLEASE = re.compile(r"\b(?:please|pls|plz|bitte|por favor|per favore|s'il te plaît)\s+", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?:|\w@\w|\w\((?!\))")
 # Too few words for a rule, a line of output, or a report of something that fails.
@@ -75,7 +78,7 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
     said: list[Stated] = []
     before, is_brief = "", len(text) <= _MOST_SAID_PLAINLY
     for sentence in sentences(text):
-        content, said_before = without_lead(f"{sentence.prefix}{sentence.text}"), before
+        content, said_before = _without_task(without_lead(f"{sentence.prefix}{sentence.text}")), before
         before = ""
         if sentence.asks or _is_for_once(content):
             continue
@@ -95,6 +98,14 @@ def stated(text: str, *, is_refusal: bool = False, is_known: Callable[[str], boo
         if len(whole) <= CONTENT_CHARS:
             kept = [*(each for each in kept if each not in beside), Stated(whole, ACTIVE)]
     return kept[:MAX_STATED]
+
+
+def _without_task(content: str) -> str:
+    """Return a sentence without the task before its rule: "fix the typo and always run ruff"."""
+    rule = phrases.ALWAYS.search(content)
+    task = _AND.search(content, 0, rule.start()) if rule and content[rule.end() :].strip() else None
+    is_task = task and (_is_deed(content) or phrases.AGAIN.search(content, 0, task.start()))
+    return content[task.end() :] if task and is_task else content
 
 
 def _is_apart(said: Stated) -> bool:
