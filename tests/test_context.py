@@ -379,12 +379,17 @@ def test_earlier_work_stands_under_its_branch(memory: Path) -> None:
     assert told[1:3] == both
 
 
-@pytest.mark.parametrize(("second", "told"), [("book", 0), ("shelf", 1), ("main", 1)])
-def test_what_was_open_on_a_branch_is_not_once_it_has_gone_on(memory: Path, second: str, told: int) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [("book", "book", 0), ("book", "shelf", 1), ("book", "main", 1), ("main", "main", 0)],
+)
+def test_what_was_open_on_a_branch_is_not_once_it_has_gone_on(
+    memory: Path, first: str, second: str, told: int
+) -> None:
     """Only a branch's last session says what is open there; sessions on other branches do not change it."""
     later = "\n\n".join(f"`Book.{name}` locks the shelf." for name in ("find", "save", "sort"))
     for number, (branch, says) in enumerate(
-        [("book", f"Still open: `Book.load`.\n\n{LAST}"), (second, later)]
+        [(first, f"Still open: `Book.load`.\n\n{LAST}"), (second, later)]
     ):
         session_row(f"s{number}", branch=branch, last_event_at=at(-60 + number), status="closed")
         observe(f"{number}" * 32, "Stop", says, session_id=f"s{number}", created_at=at(-60 + number))

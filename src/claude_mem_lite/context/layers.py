@@ -124,8 +124,6 @@ def _not_told(sessions: Sequence[Session], states: Sequence[State]) -> set[Said]
     later: set[str] = set()
     left: set[Said] = set()
     for row, state in zip(sessions, states, strict=True):
-        if row.branch in SHARED_BRANCHES:
-            continue
         is_past, own = row.branch in later, {row.branch.lower()}
         left.update(
             said
