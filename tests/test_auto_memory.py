@@ -220,5 +220,5 @@ def test_the_command_takes_the_notes_of_a_project_in(
 
     entries = json.loads(first.stdout)["entries"]
     assert [(each["file"], each["action"]) for each in entries] == [("feedback_tests.md", "inserted")]
-    assert again.stdout == "Nothing new; taken in before: 1; of other kinds: 1.\n"
+    assert again.stdout == "Nothing new; imported before: 1; not of kind feedback: 1.\n"
     assert none.stdout == f"Claude Code has no notes on {os.path.realpath(other)}.\n"

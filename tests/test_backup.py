@@ -114,7 +114,8 @@ def test_a_backup_without_a_name_goes_to_the_home(
     assert stat.S_IMODE(written.parent.stat().st_mode) == 0o700
     assert list((tmp_path / "repository").iterdir()) == []
     assert refused.stderr == (
-        f"claude-mem: {saved}/claude-mem-backups cannot be made (Not a directory): say where to, as a FILE\n"
+        f"claude-mem: cannot create the folder {saved}/claude-mem-backups (Not a directory): "
+        "give a FILE to back up to\n"
     )
 
 
@@ -165,7 +166,7 @@ def test_restore_asks_before_it_replaces(saved: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "1 observation" in done.stderr
-    assert done.stderr.endswith("Without a terminal to ask on, say --yes\n")
+    assert done.stderr.endswith("Without a terminal, confirm with --yes\n")
     assert titles() == ["Dig a pond", "Dig a lake"]
 
 
@@ -213,7 +214,7 @@ def test_services_that_do_not_come_back_are_said_after_what_was_done(
     done = command("restore", str(saved), "--yes")
 
     assert (done.returncode, titles()) == (1, ["Dig a pond"])
-    assert "What was there is in" in done.stdout
+    assert "The previous memory is in" in done.stdout
     assert done.stderr.startswith("! the services did not come up again within 0 s (web RUNNING)")
 
 

@@ -80,7 +80,7 @@ def test_compress_stops_at_a_wrong_key_and_says_why(fake: FakeMessages) -> None:
 
     assert done.returncode == 1
     assert "stopped: HTTP 401, authentication_error" in done.stderr
-    assert "Claude wrote 0 for $0.0000; 1 still in local words." in done.stdout
+    assert "Claude wrote 0 for $0.0000; 1 still as the rules wrote them." in done.stdout
     assert KEY not in done.stdout + done.stderr
     assert row_of(event_id).upgrade == "waiting"
 
@@ -145,7 +145,7 @@ def test_cost_shows_the_ledger_by_day_and_by_session(fake: FakeMessages) -> None
 
 def test_cost_of_nothing_is_said(home: Path) -> None:
     """Without any call `cost` prints an answer, not an error."""
-    assert wide("cost").stdout == "No call in the last 30 days.\n"
+    assert wide("cost").stdout == "No calls to Claude in the last 30 days.\n"
 
 
 def test_status_tells_of_claude(fake: FakeMessages, home: Path) -> None:
@@ -186,7 +186,7 @@ def test_compress_does_not_sleep_through_a_long_pause(fake: FakeMessages) -> Non
     first, second = wide("compress", "--pending"), wide("compress", "--pending")
 
     assert (first.returncode, second.returncode) == (1, 1)
-    assert "to be tried again in 60 minutes" in first.stderr
+    assert "try again in 60 minutes" in first.stderr
     assert len(fake.requests) == 1
 
 

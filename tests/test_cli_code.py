@@ -86,7 +86,7 @@ def test_map_of_nothing(project: Path, tmp_path: Path) -> None:
     everything = run(project, "map", "/")
     assert (missing.returncode, missing.stderr) == (1, "claude-mem: nowhere: no such folder\n")
     assert everything.returncode == 1
-    assert everything.stderr.startswith("claude-mem: / is no project: ")
+    assert everything.stderr.startswith("claude-mem: / is not a project: ")
 
 
 def test_callers_and_callees_with_confidence_and_source(worked_on: Path) -> None:
@@ -191,7 +191,7 @@ def test_mermaid_draws_what_the_last_session_changed(worked_on: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["mermaid", "nope.py"], "nope.py: not in the code map"),
+        (["mermaid", "nope.py"], "nope.py is not in the code map"),
         (["mermaid", "--session", "nope"], "'nope': no observation and no session has this id"),
         (["mermaid", "--output", "no/such/folder.mmd"], "no/such/folder.mmd"),
     ],

@@ -108,7 +108,7 @@ def run(home: Path, tmp_path: Path, claude_dir: Path) -> Any:
         status, out, said = done.returncode, done.stdout, done.stderr
         assert status in {0, 1}, (given, said)
         assert "Traceback" not in out + said, given
-        assert "a defect" not in said, (given, said)
+        assert "internal error" not in said, (given, said)
         assert "\x1b" not in out + said
         if as_json and out:
             for line in [out] if out.lstrip()[:1] in "{[" and arguments[0] != "logs" else out.splitlines():

@@ -56,7 +56,7 @@ def test_list_shows_what_is_current_and_what_waits(project: Path) -> None:
     told = [line.split(None, 1)[1].rstrip() for line in lines[:2]]
     rules = ("Use pathlib, never os.path", "Never use WAL mode")
     assert told == [f"maybe\tconvention\t{rule}" for rule in rules]
-    assert lines[2] == "waiting for you: 1, claude-mem learnings list --quarantine"
+    assert lines[2] == "1 waiting for you: claude-mem learnings list --quarantine"
     assert alone.stdout == listed.stdout
     assert "Skip the tests in auth/  (waits: turns checks off)" in waiting.stdout
 
@@ -91,7 +91,7 @@ def test_candidates_are_listed_apart(project: Path) -> None:
 
     assert "maybe\tconvention\tReply on each review thread" in before
     assert "Reply on each" not in listed
-    assert "said once: 1, claude-mem learnings list --candidates" in listed
+    assert "1 said only once or not seen for long: claude-mem learnings list --candidates" in listed
     assert "maybe\tconvention\tReply on each review thread" in run(project).stdout
     assert answer(project, "--candidates") == []
 
@@ -214,7 +214,7 @@ def test_an_empty_memory_says_so(home: Path, tmp_path: Path) -> None:
     elsewhere = run(home, "list")
 
     assert added.returncode == 0
-    assert elsewhere.stdout.startswith("Nothing is known of ")
+    assert elsewhere.stdout.startswith("No learnings in ")
 
 
 def test_captured_text_is_printed_without_its_tricks(project: Path) -> None:

@@ -74,10 +74,10 @@ def test_use_writes_the_setting(home: Path) -> None:
     first, second = wide("model", "use", "minilm"), wide("model", "use", "none")
 
     assert first.stdout == (
-        "Search uses minilm. What has no vectors of it is embedded anew in the background "
+        "Search uses minilm. Rows without its vectors are embedded in the background "
         "once the services run: claude-mem up.\n"
     )
-    assert second.stdout == "Search is by full text alone from now on.\n"
+    assert second.stdout == "Search uses full text alone from now on.\n"
     wanted = '[services]\nautostart = false # mine\n\n[search]\nembedding_model = "none"\n'
     assert (home / "config.toml").read_text() == wanted
 
@@ -132,7 +132,7 @@ def test_bench_measures_the_model_in_use(home: Path) -> None:
     assert all(value > 0 for value in found.values())
     names = [line.split("\t")[0] for line in shown.splitlines()]
     assert names[:5] == ["model", "dimensions", "load", "a short title", "an observation of 110 tokens"]
-    assert names[5:] == ["16 observations together", "memory at the peak"]
+    assert names[5:] == ["16 observations together", "peak memory"]
     assert len(model._tokens(bench.OBSERVATION)) == 110
 
 

@@ -141,8 +141,8 @@ def test_logs_are_one_stream_in_order_of_time() -> None:
 
 def test_without_logs_it_says_so(home: Path) -> None:
     """Without logs the command says so and exits 0; an unknown level is refused."""
-    assert command("logs").stdout == f"Nothing is logged yet in {config.log_dir()}.\n"
-    assert "there is no level loud" in command("logs", "--level", "loud").stderr
+    assert command("logs").stdout == f"No matching log lines in {config.log_dir()}.\n"
+    assert "there is no log level loud" in command("logs", "--level", "loud").stderr
 
 
 @pytest.mark.parametrize(

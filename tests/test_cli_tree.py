@@ -113,7 +113,7 @@ def test_a_defect_is_one_line_and_with_debug_all_of_it(home: Path, tmp_path: Pat
     told, shown = outcome(), outcome(CLAUDE_MEM_DEBUG="1")
 
     assert (told.returncode, told.stderr.count("\n")) == (1, 1)
-    assert told.stderr.startswith("claude-mem: KeyError: ")
+    assert told.stderr.startswith("claude-mem: internal error: KeyError: ")
     assert "CLAUDE_MEM_DEBUG=1" in told.stderr
     assert "Traceback" in shown.stderr
 
@@ -235,7 +235,7 @@ def test_a_short_option_asks_for_help(home: Path) -> None:
     ("error", "says"),
     [
         (PermissionError(errno.EACCES, "Permission denied", "/pond"), "/pond: permission denied (ls -ld"),
-        (OSError(errno.ENOSPC, "No space left on device"), "no space left on device (make room"),
+        (OSError(errno.ENOSPC, "No space left on device"), "no space left on device (free some space"),
         (OSError("a pond"), "a pond"),
     ],
 )

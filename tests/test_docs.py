@@ -57,10 +57,10 @@ ENDS = {
     "callers": (1, "no such function in the code map"),
     "install-hooks --for": (1, "start it once"),
     "up --with-key": (1, "no key to hand over"),
-    "restore": (2, "Without a terminal to ask on, say --yes"),
+    "restore": (2, "Without a terminal, confirm with --yes"),
     "sync init": (1, "to have a hub in"),
     "sync": (1, "no hub is set up"),
-    "forget": (2, "Without a terminal to ask on, say --yes"),
+    "forget": (2, "Without a terminal, confirm with --yes"),
     "eval": (1, "cannot read"),
     "import transcripts": (1, "there are no transcripts"),
     "demo --mine": (1, "has written no sessions yet"),
@@ -105,7 +105,7 @@ def test_the_commands_of_the_docs_run(home: Path) -> None:
         wanted, says = found[0] if found else (0, "")
         assert (status, says in said) == (wanted, True), (command, status, said)
         assert "Traceback" not in said, command
-        assert "a defect" not in said, command
+        assert "internal error" not in said, command
 
 
 def test_the_benchmarks_of_the_docs_are_there() -> None:

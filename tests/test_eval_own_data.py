@@ -203,7 +203,7 @@ def test_recall_plays_a_history_and_asks(memory: Path, tmp_path: Path) -> None:
     assert told["rows"][2]["recall"] is False
     assert [row["false"] for row in told["rows"]] == [[], [], [], [], ["reeds"]]
     assert (told["false_answers"], told["model"]) == (1, "minilm")
-    assert "answered by search, in its first five: 3 of 4" in done.stdout
+    assert "answered by search in the first five results: 3 of 4" in done.stdout
     assert "unanswered by recall and search: How many badgers live in the sett?" in done.stdout
     assert "false: What is the roof made of?" in done.stdout
     assert installed.files(memory) == before

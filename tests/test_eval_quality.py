@@ -264,7 +264,7 @@ def test_compression_scores_what_the_memory_has_without_a_key(
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "local" in done.stdout
-    assert "quality is of valid, title; the rest needs --with-qag" in done.stdout
+    assert "quality is the weighted mean of valid, title; the rest needs --with-qag" in done.stdout
     told = json.loads(as_json.stdout)
     local = told["writers"]["local"]
     assert (local["observations"], local["judged"], local["structural_validity"]) == (2, 0, 1.0)
@@ -341,7 +341,7 @@ def test_benchmark_asks_before_it_spends(court: FakeMessages) -> None:
 
     assert done.returncode == 2
     assert re.search(r"4 requests will cost about \$0\.0\d, \$0\.\d\d at the most; ", done.stderr)
-    assert "$1.00 of today's $1.00 are left. Without a terminal to ask on, say --yes" in done.stderr
+    assert "$1.00 of today's $1.00 is left. Without a terminal, confirm with --yes" in done.stderr
     assert court.requests == []
 
 
@@ -367,7 +367,7 @@ def test_benchmark_of_a_writer_with_itself_is_wrong_usage(court: FakeMessages) -
     """Comparing a writer with itself is wrong usage and exits 2."""
     done = run("benchmark", "--model-a", "local", "--yes")
 
-    assert (done.returncode, "both are local" in done.stderr) == (2, True)
+    assert (done.returncode, "both models are local" in done.stderr) == (2, True)
 
 
 def test_a_model_without_a_price_is_said_before_it_is_paid(court: FakeMessages) -> None:

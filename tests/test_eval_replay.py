@@ -194,7 +194,7 @@ def test_ctrl_c_leaves_nothing_behind(home: Path, tmp_path: Path) -> None:
     printed, said = running.communicate(timeout=60)
 
     assert (running.returncode, printed) == (130, "")
-    assert said == "stopped: nothing is left of the replay\n"
+    assert said == "stopped: nothing of the replay is kept\n"
     assert list(temporary.iterdir()) == []
 
 

@@ -95,7 +95,7 @@ def test_the_command_fits_keeps_and_uses_a_weight(memory: Path) -> None:
     weights.keep("minilm_384", 25.5)
     assert embedder.load(MINILM).record.meaning == 25.5
     shown = command("model", "bench", "minilm", "--fit", columns=200).stdout
-    says = f"minilm: a cosine of 1 counts {found['meaning']:g} points beside words, before 25.5."
+    says = f"minilm: a cosine of 1 now adds {found['meaning']:g} points to the score of words, before 25.5."
     assert shown.startswith(says)
 
 

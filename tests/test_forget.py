@@ -156,7 +156,7 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(memory: Path) -> None:
         "function_changes": 1, "calls": 0, "log_entries": done["forgotten"]["log_entries"], "messages": 7,
         "log_lines": 2, "spool_files": 2, "shared_lines": 0, "retold": 0,
     }  # fmt: skip
-    assert (again.returncode, again.stdout) == (0, "Nothing of that is kept.\n")
+    assert (again.returncode, again.stdout) == (0, "Nothing matches; nothing was deleted.\n")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_what_it_cannot_mean_is_refused(memory: Path, said: tuple[str, ...], sta
 
 @pytest.mark.parametrize(
     ("way", "goes"),
-    [(("--session", DOOMED), "1 session"), (("--match", WORD), "1 session told anew"),
+    [(("--session", DOOMED), "1 session"), (("--match", WORD), "1 session summarized again"),
      (("--project", "SHOP/src"), "1 session of the project SHOP")],
 )  # fmt: skip
 def test_nobody_is_asked_without_a_terminal(
@@ -193,7 +193,7 @@ def test_nobody_is_asked_without_a_terminal(
 
     goes = goes.replace("SHOP", str(shop))
     assert (done.returncode, done.stdout) == (2, "")
-    says = f"claude-mem: To be forgotten for good: {goes}. Without a terminal to ask on, say --yes\n"
+    says = f"claude-mem: To be forgotten for good: {goes}. Without a terminal, confirm with --yes\n"
     assert done.stderr == says
     assert sessions_kept() == 1
 

@@ -124,7 +124,7 @@ def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "claude-mem prune goes on with that" in done.stderr
     assert (again.returncode, again.stdout) == (1, "")
-    assert again.stderr.startswith("claude-mem: bytes of what was forgotten before may still be there")
+    assert again.stderr.startswith("claude-mem: an earlier deletion is unfinished, and its bytes may still")
     assert finished.returncode == 0
     assert left(memory, STEM, DOOMED) == set()
 
@@ -149,7 +149,7 @@ def test_what_was_cut_short_between_the_databases_is_gone_on_with(
         after = left(memory, STEM)
 
     assert rows("SELECT id FROM pending_queue") == []
-    assert (done.returncode, done.stdout) == (0, "Nothing of that is kept.\n")
+    assert (done.returncode, done.stdout) == (0, "Nothing matches; nothing was deleted.\n")
     assert after == set()
 
 

@@ -292,7 +292,7 @@ def test_guards_are_listed_with_what_could_be_one(project: Path) -> None:
     ]
     assert [(each["id"], each["is_on"]) for each in as_json] == [(on, True), (possible, False)]
     assert "guard: remind" in rows
-    assert "could be checked on tool calls: 1, claude-mem learnings guards" in rows
+    assert "1 could be checked on tool calls: claude-mem learnings guards" in rows
 
 
 @pytest.mark.process

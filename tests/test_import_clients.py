@@ -126,7 +126,7 @@ def test_without_rollouts_the_command_says_so(memory: Path, tmp_path: Path) -> N
     done = CliRunner().invoke(app, ["import", "transcripts", "--from", "codex"])
 
     assert done.exception is not None
-    assert "Where Codex has another one, say so by CODEX_HOME" in str(done.exception)
+    assert "If Codex uses another one, set CODEX_HOME" in str(done.exception)
 
 
 def test_nothing_in_a_rollout_stops_an_import(tmp_path: Path) -> None:

@@ -218,8 +218,8 @@ def test_it_is_said_in_words(memory: Path, tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert done.stdout == (
-        "1 session and 1 learning; there already: 1 session.\n"
-        "waiting 1 learning for you: claude-mem learnings list -a --quarantine\n"
+        "1 session and 1 learning; already there: 1 session.\n"
+        "1 waiting for you: claude-mem learnings list -a --quarantine\n"
     )
     assert len(done.stderr.splitlines()) == 21
     assert done.stderr.startswith("! line 5: ")

@@ -225,4 +225,4 @@ def test_what_is_no_such_database_is_told_in_a_line(memory: Path, elsewhere: Pat
     assert "none of the tables" in said(elsewhere)
     assert "is a memory of claude-mem-lite" in said(Path(config.memory_path()))
     assert "cannot be read as the original" in said(memory / "text")
-    assert "say NAME=PATH" in said(elsewhere, "--folder", "shop")
+    assert "give NAME=PATH" in said(elsewhere, "--folder", "shop")

@@ -267,8 +267,8 @@ def test_failures_are_told_in_a_line(memory: Path, projects: Path) -> None:
     missing = command("import", "transcripts")
 
     assert (held.returncode, missing.returncode) == (1, 1)
-    assert held.stderr == "claude-mem: another import is on its way: wait until it is done\n"
-    assert missing.stderr.startswith(f"claude-mem: there are no transcripts: {projects} is no folder.")
+    assert held.stderr == "claude-mem: another import is running: try again when it has finished\n"
+    assert missing.stderr.startswith(f"claude-mem: there are no transcripts: {projects} is not a folder.")
 
 
 def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> None:
@@ -284,8 +284,8 @@ def test_what_is_printed_says_what_was_done(memory: Path, projects: Path) -> Non
     flags = (["--dry-run"], [], [])
     reckoned, done, again = (command("import", "transcripts", *more).stdout for more in flags)
 
-    assert "What a session did in the last two minutes is taken in once it is older." in running
-    assert "1 session of 1 project to take in: 2 tool calls, " in reckoned
+    assert "What a session did in the last two minutes can be imported once it is older." in running
+    assert "1 session of 1 project to import: 2 tool calls, " in reckoned
     assert f"  {CWD}: 1 session\n" in reckoned
     assert "1 session of 1 project: 2 tool calls, 4 observations in" in done
     assert "Left out: 1 symbolic link." in done

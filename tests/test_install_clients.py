@@ -176,10 +176,10 @@ def test_another_client_is_asked_for(home: Path, monkeypatch: pytest.MonkeyPatch
     client = here(NAMES[0])
 
     told = CliRunner().invoke(app, ["install-hooks"])
-    assert f"{client.told} is here, too: claude-mem install-hooks --for {client.name}" in told.stdout
+    assert f"{client.told} has run here, too; to set it up: claude-mem install-hooks --for" in told.stdout
     monkeypatch.setattr(setup, "is_asked", lambda: True)
     refused = CliRunner().invoke(app, ["install-hooks"], input="y\nn\n")
-    assert f"{client.told} is here, too. Install the hooks for it?" in refused.stdout
+    assert f"{client.told} has run here, too. Install the hooks for it?" in refused.stdout
     assert not os.path.exists(client.path)
 
     agreed = CliRunner().invoke(app, ["install-hooks"], input="y\ny\n")

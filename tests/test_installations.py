@@ -24,7 +24,7 @@ from claude_mem_lite.capture import client
 from claude_mem_lite.services import lifetime, process_states
 from claude_mem_lite.storage import migrations, models
 
-REPLACED = f"Services started anew, with this code and this environment.\n{ABOUT_KEY}"
+REPLACED = f"Services restarted, with this code and this environment.\n{ABOUT_KEY}"
 START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
 
 
@@ -168,7 +168,7 @@ def test_a_sessions_start_replaces_services_of_older_code(home: Path, other: Ins
         other.run("down")
 
     assert before == "ok"
-    assert again.splitlines() == ["Services are running already.", keys.about(keys.WITH_KEY, keys.NONE)]
+    assert again.splitlines() == ["Services are already running.", keys.about(keys.WITH_KEY, keys.NONE)]
 
 
 def test_services_that_tell_no_code_are_old(running: set[int], home: Path) -> None:

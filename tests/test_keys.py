@@ -16,7 +16,8 @@ from claude_mem_lite.services import supervise
 
 VARIABLE = "ANTHROPIC_API_KEY"
 SET = "claude-mem config set claude.api_key_from"
-HANDS = ": claude-mem up hands the key to the services"
+LET = f"to let Claude write with yours: {SET} {VARIABLE}"
+HANDS = "; to pass the key to the services: claude-mem up"
 SET_URL = "claude-mem config set claude.base_url URL"
 
 
@@ -69,7 +70,7 @@ def test_where_content_goes_and_who_pays_is_not_set_from_a_session(home: Path, n
     done = command("config", "set", name, value)
 
     assert refused.returncode == 1
-    says = "is yours to decide: type it in a shell of your own, outside of Claude Code"
+    says = "is for you to decide: run this command in your own shell, outside of Claude Code"
     assert refused.stderr == f"claude-mem: {name} {says}\n"
     assert (after, done.returncode) == (before, 0)
     assert json.dumps(value) in (home / "config.toml").read_text()
@@ -79,10 +80,10 @@ def test_where_content_goes_and_who_pays_is_not_set_from_a_session(home: Path, n
     ("given", "says"),
     [
         ({VARIABLE: KEY}, f"{HANDS}\n"),
-        ({}, ": claude-mem up, typed where it is set, hands the key to the services\n"),
+        ({}, f"{HANDS}, run in a shell where it is set\n"),
         (
             {VARIABLE: KEY, "ANTHROPIC_BASE_URL": "https://gateway.example"},
-            f"{HANDS}; to ask another address than Anthropic's: {SET_URL}\n",
+            f"{HANDS}; to use another address than Anthropic's: {SET_URL}\n",
         ),
     ],
 )
@@ -103,11 +104,11 @@ def test_consent_says_what_is_left_to_do_and_can_be_taken_back(
 @pytest.mark.parametrize(
     ("source", "variable", "says"),
     [
-        ("", "none", f"no key is used; {SET} {VARIABLE} has Claude write, with yours"),
-        (VARIABLE, "none", f"no key is used; {SET} {VARIABLE} has Claude write, with yours"),
+        ("", "none", f"no key is used; {LET}"),
+        (VARIABLE, "none", f"no key is used; {LET}"),
         ("config.toml", "none", "Claude writes, with the key in config.toml; "),
         (keys.WITH_KEY, "none", "Claude writes, with the key of claude-mem up --with-key, until "),
-        (VARIABLE, VARIABLE, f"Claude writes, with the key in {VARIABLE}; {SET} none ends that"),
+        (VARIABLE, VARIABLE, f"Claude writes, with the key in {VARIABLE}; to stop that: {SET} none"),
         ("", VARIABLE, f"no key is used: {VARIABLE} was not set, or not to the key that you agreed to; "),
     ],
 )
@@ -173,4 +174,4 @@ def test_install_hooks_says_which_key_is_used(home: Path, tmp_path: Path) -> Non
     """`install-hooks` prints one line about the key before anything runs."""
     installed = command("install-hooks", "--client", "2.1.50", CLAUDE_CONFIG_DIR=str(tmp_path))
 
-    assert f"Key       no key is used; {SET} {VARIABLE} has Claude write, with yours\n" in installed.stdout
+    assert f"Key       no key is used; {LET}\n" in installed.stdout

@@ -360,7 +360,7 @@ def test_the_command_fetches_and_names_it(hub: loopback.Hub, record: ModelRecord
     found = json.loads(wide("model", "list", "--json").stdout)
 
     assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout.startswith(f"qwen3-int8 lies now in {embedder.find(record)}\nTo use it at once: ")
+    assert first.stdout.startswith(f"qwen3-int8 is now in {embedder.find(record)}\nTo use it now: ")
     assert second.stdout == f"qwen3-int8 is in {embedder.find(record)}\n"
     is_there = {each["name"]: each["path"] != "" for each in found["models"]}
     assert is_there == {"minilm": True, "qwen3-int8": True, "qwen3": False}

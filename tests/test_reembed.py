@@ -89,8 +89,8 @@ def test_a_model_is_completed_without_the_services(ponds: Path) -> None:
     second = claude_mem("reembed")
 
     assert (first.returncode, first.stderr) == (second.returncode, second.stderr) == (0, "")
-    assert first.stdout == "41 vectors made, 0 were there, 41 in all: minilm_384.\n"
-    assert second.stdout == "2 vectors made, 40 were there, 42 in all: minilm_384.\n"
+    assert first.stdout == "41 vectors computed, 0 existed, 41 in all: minilm_384.\n"
+    assert second.stdout == "2 vectors computed, 40 existed, 42 in all: minilm_384.\n"
     assert embeddings.count_embedded(MINILM)["observation"] == (41, 41)
     assert embeddings.count_embedded(MINILM)["session"] == (1, 1)
     assert embeddings.count_by_model() == {MINILM: 42}
@@ -153,7 +153,7 @@ def test_a_cut_model_has_vectors_of_its_own(ponds: Path, other: str) -> None:
     again = run(other, dimension=32)
     whole = run(other)
 
-    says = f"41 vectors made, 0 were there, 41 in all: {other}_32.\nSearch uses {other} from now on.\n"
+    says = f"41 vectors computed, 0 existed, 41 in all: {other}_32.\nSearch uses {other} from now on.\n"
     assert first.stdout == says
     assert (written.embedding_model, written.dimension) == (other, 32)
     assert (again.made, again.there, again.is_swapped) == (0, 41, False)
@@ -205,7 +205,7 @@ def test_ctrl_c_is_one_line(ponds: Path) -> None:
     done = finished(sys.executable, "-c", program, "reembed", "--model", "minilm")
 
     assert (done.returncode, done.stdout) == (1, "")
-    says = "claude-mem: stopped; what is made is kept, and claude-mem reembed --model m"
+    says = "claude-mem: stopped; the vectors computed so far are kept. To continue: claude-mem reembed --mod"
     assert done.stderr.startswith(says)
     assert done.stderr.count("\n") == 1
 
@@ -262,7 +262,7 @@ def test_broken_vectors_are_made_anew(web: Path) -> None:
 
     assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (1, "", 1)
     assert "claude-mem reembed --rebuild" in broken.stderr
-    assert done.stdout == "41 vectors made, 0 were there, 41 in all: minilm_384.\n"
+    assert done.stdout == "41 vectors computed, 0 existed, 41 in all: minilm_384.\n"
     wait_until(lambda: search_type() == "hybrid")
 
 
@@ -290,7 +290,7 @@ def test_the_consumer_changes_the_model_by_itself(web: Path, other: str) -> None
     wait_until(lambda: index.step() is None)
 
     assert (told.returncode, told.stderr) == (0, "")
-    says = f"Search uses {other}. What has no vectors of it is embedded anew in the background.\n"
+    says = f"Search uses {other}. Rows without its vectors are embedded in the background.\n"
     assert told.stdout == says
     assert (len(mixed), vectors.models()) == (2, {f"{other}_64"})
     assert embedded(f"{other}_64") == 41

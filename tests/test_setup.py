@@ -59,7 +59,7 @@ def test_nothing_is_changed_without_consent(
 
     assert done.exit_code == 1
     told = " ".join(done.stdout.split())
-    assert "no claude is on your PATH" in told
+    assert "claude is not on your PATH" in told
     assert "Undo it at any time: claude-mem uninstall-hooks" in told
     assert done.stdout.endswith("Nothing was changed.\n")
     assert (tree(claude), tree(home)) == before
@@ -74,7 +74,7 @@ def test_the_import_is_a_question_of_its_own(
     done = CliRunner().invoke(app, ["install-hooks", "--client", "2.1.50"], input="y\nn\n")
 
     assert done.exit_code == 0
-    assert "Skipped. For later: claude-mem import transcripts" in done.stdout
+    assert "Skipped. To import them later: claude-mem import transcripts" in done.stdout
     assert not (home / "claude-mem.db").exists()
 
 
@@ -159,7 +159,7 @@ def test_mine_reads_the_newest_sessions_and_keeps_nothing(
     assert (done.returncode, done.stderr) == (0, "")
     assert "would know:" in told
     assert "Where the last session stopped" in told
-    assert re.search(r"\d+ sessions with \d+ tool calls read in \d+ s; a start of [\d,]+ tokens; \$0", told)
+    assert re.search(r"\d+ sessions with \d+ tool calls read in \d+ s; start block: [\d,]+ tokens; \$0", told)
     assert (tree(home), tree(tmp_path)) == before
 
 
@@ -169,8 +169,8 @@ def test_mine_without_sessions_is_one_line(home: Path, claude_dir: Path) -> None
     (claude_dir / "projects").mkdir(parents=True)
     empty = command("demo", "--mine")
 
-    assert nowhere.stderr.startswith("claude-mem: Claude Code has written no sessions yet: ")
-    assert empty.stderr.endswith("has no sessions of Claude Code yet. Use it once, then try again\n")
+    assert nowhere.stderr.startswith("claude-mem: Claude Code has no sessions: ")
+    assert empty.stderr.endswith("has no sessions yet. Use Claude Code once, then try again\n")
     assert (nowhere.returncode, empty.returncode) == (1, 1)
 
 

@@ -187,7 +187,7 @@ def test_prune_says_what_goes_and_gives_the_room_back(memory: Path) -> None:
     done = json.loads(command("prune", "--older-than", "1h", "--json").stdout)
     again = command("prune")
 
-    assert dry.stdout.splitlines()[0] == "10 raw events and 1 log file would go."
+    assert dry.stdout.splitlines()[0] == "10 raw events and 1 log file would be deleted."
     assert done["pruned"] == {"events": 10, "event_log": 0, "log_files": 1, "spool_files": 0}
     assert done["bytes_before"]["queue.db"] > 1_000_000 > done["bytes_after"]["queue.db"]
     assert (memory / "queue.db").stat().st_size < before / 2
@@ -213,8 +213,8 @@ def test_a_busy_database_costs_only_its_vacuum(memory: Path) -> None:
 
     problem = "claude-mem.db was vacuumed, but another process keeps its WAL from being emptied"
     assert done.returncode == 1
-    assert done.stdout.startswith("1 log file gone.")
-    assert done.stderr == f"! {problem}; the rest is done: claude-mem prune again\n"
+    assert done.stdout.startswith("1 log file deleted.")
+    assert done.stderr == f"! {problem}; the rest is done: run claude-mem prune again\n"
     assert locked == "claude-mem.db could not be vacuumed (database is locked)"
     assert files.vacuum(config.memory_path()) == ""
 
@@ -224,7 +224,7 @@ def test_prune_refuses_what_it_cannot_mean(home: Path) -> None:
     wrong = command("prune", "--older-than", "soon")
 
     assert wrong.returncode == 2
-    assert "'soon' is no time" in wrong.stderr
+    assert "'soon' is not a time" in wrong.stderr
 
 
 @pytest.mark.parametrize("given", ["2026-11-01T14:30:00.123457", "0026-11-01T00:00:00.000000"])
@@ -245,9 +245,9 @@ def test_reindex_mends_full_text_and_indexes(memory: Path) -> None:
     first, second, as_json = command("reindex"), command("reindex"), command("reindex", "--json")
 
     assert (first.returncode, first.stderr) == (0, "")
-    assert "The full text of observations was not that of its rows." in first.stdout
+    assert "The full text of observations did not match its rows." in first.stdout
     assert "claude-mem.db: row 1 missing from index idx_obs_project" in first.stdout
-    assert second.stdout == "Nothing was wrong; full text and indexes are made anew all the same.\n"
+    assert second.stdout == "Nothing was wrong; full text and indexes were rebuilt all the same.\n"
     assert json.loads(as_json.stdout) == {
         "full_text": [], "indexes": {}, "missing": 0, "stray": 0, "unreadable": "", "left": {},
     }  # fmt: skip
@@ -285,11 +285,11 @@ def test_reindex_has_wrong_vectors_made_anew(memory: Path) -> None:
     lost = json.loads(command("reindex", "--json").stdout)
 
     assert found.splitlines() == [
-        "2 vectors to be made anew: lost, or of another text.",
-        "1 vector of rows that are no more: deleted.",
-        "Full text and indexes are made anew.",
+        "2 vectors will be computed again: missing, or of another text.",
+        "1 vector of deleted rows removed.",
+        "Full text and indexes were rebuilt.",
     ]
-    assert again == "2 vectors made, 2 were there, 4 in all: minilm_384.\n"
+    assert again == "2 vectors computed, 2 existed, 4 in all: minilm_384.\n"
     assert lost["missing"] == 4
 
 
@@ -306,7 +306,7 @@ def test_reindex_throws_unreadable_vectors_away(memory: Path) -> None:
     done = command("reindex")
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("All vectors are to be made anew: SQLite could not")
+    assert done.stdout.startswith("All vectors will be computed again: SQLite could not")
     assert not os.path.exists(config.lance_dir())
 
 

@@ -97,11 +97,11 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--project", "/nowhere"], "memory has nothing to tell of /nowhere"),
-        (["--project", "/p", "--prompt", ""], "memory has nothing on this prompt, of /p"),
+        (["--project", "/nowhere"], "memory has nothing about /nowhere"),
+        (["--project", "/p", "--prompt", ""], "memory has nothing about this prompt in /p"),
         (["--project", "/p", "--file", "/etc/passwd"], "/etc/passwd is not in /p"),
-        (["--project", "/p", "--file", "/p/new.py"], "memory has nothing to tell of /p/new.py"),
-        (["--project", "/p", "--source", "fork"], "memory has nothing new of /p for this session"),
+        (["--project", "/p", "--file", "/p/new.py"], "memory has nothing to show for /p/new.py"),
+        (["--project", "/p", "--source", "fork"], "memory has nothing new about /p for this session"),
     ],
 )
 def test_the_command_says_of_what_there_is_nothing(memory: Path, options: list[str], why: str) -> None:

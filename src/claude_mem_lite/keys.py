@@ -44,7 +44,7 @@ def refuse_session(what: str) -> None:
     """Raise ClaudeMemError in a process that a session of Claude Code has started."""
     if in_session():
         raise ClaudeMemError(
-            f"{what} is yours to decide: type it in a shell of your own, outside of Claude Code"
+            f"{what} is for you to decide: run this command in your own shell, outside of Claude Code"
         )
 
 
@@ -59,21 +59,22 @@ def about(source: str, variable: str) -> str:
     `source` is a credential's, "" without one; `variable` is the value of `[claude] api_key_from`.
     """
     if source == IN_CONFIG:
-        return "Claude writes, with the key in config.toml; without [claude] api_key there it does not"
+        return "Claude writes, with the key in config.toml; to stop that: remove [claude] api_key there"
     if source == WITH_KEY:
         return "Claude writes, with the key of claude-mem up --with-key, until the services stop"
     if source == CLIENT:
         return (
-            "Claude writes, through claude -p, on your plan; claude-mem config set claude.via off ends that"
+            "Claude writes, through claude -p, on your plan; "
+            "to stop that: claude-mem config set claude.via off"
         )
     set_to = "claude-mem config set claude.api_key_from"
     if variable == NONE:
-        return f"no key is used; {set_to} ANTHROPIC_API_KEY has Claude write, with yours"
+        return f"no key is used; to let Claude write with yours: {set_to} ANTHROPIC_API_KEY"
     if source == variable:
-        return f"Claude writes, with the key in {variable}; {set_to} none ends that"
+        return f"Claude writes, with the key in {variable}; to stop that: {set_to} none"
     return (
         f"no key is used: {variable} was not set, or not to the key that you agreed to; "
-        "claude-mem up, typed in a shell of yours, agrees to the one that is set there"
+        "to agree to the key set in your shell, run there: claude-mem up"
     )
 
 

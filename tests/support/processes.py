@@ -16,7 +16,7 @@ from claude_mem_lite.storage import queries
 
 ABOUT_KEY = f"{keys.about('', keys.NONE)}\n"
 STARTED = f"Services started.\n{ABOUT_KEY}"
-RUNNING = f"Services are running already.\n{ABOUT_KEY}"
+RUNNING = f"Services are already running.\n{ABOUT_KEY}"
 RESTARTED = f"Services restarted.\n{ABOUT_KEY}"
 
 

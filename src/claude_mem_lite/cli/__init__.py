@@ -59,24 +59,24 @@ def _fail(error: Exception) -> None:
     elif damaged := next(damage.told(), ""):
         said = damaged
     elif isinstance(error, (sqlite3.Error, DatabaseError)):
-        said = f"the databases in {config.home()} cannot be used ({error}): claude-mem doctor says more"
+        said = f"cannot use the databases in {config.home()} ({error}); to find the cause: claude-mem doctor"
     else:
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(at.filename)}:{at.lineno}"
-        said = f"{type(error).__name__}: {error} ({where}): a defect; with {DEBUG}=1 you see all of it"
+        said = f"internal error: {type(error).__name__}: {error} ({where}); {DEBUG}=1 shows the traceback"
     errors.print("[red]claude-mem:[/red]", escape(" ".join(said.split())))
     sys.exit(1)
 
 
 _CURES = {
-    errno.EACCES: "ls -ld shows whose it is",
-    errno.EPERM: "ls -ld shows whose it is",
-    errno.ENOSPC: "make room, then try again",
-    errno.EROFS: "CLAUDE_MEM_HOME chooses another folder",
-    errno.ENOENT: "is the path right?",
-    errno.EISDIR: "name a file",
-    errno.ENOTDIR: "name a folder",
-    errno.EEXIST: "name another",
+    errno.EACCES: "ls -ld shows its owner",
+    errno.EPERM: "ls -ld shows its owner",
+    errno.ENOSPC: "free some space, then try again",
+    errno.EROFS: "CLAUDE_MEM_HOME sets another folder",
+    errno.ENOENT: "check the path",
+    errno.EISDIR: "give a file",
+    errno.ENOTDIR: "give a folder",
+    errno.EEXIST: "give another path",
 }
 
 

@@ -66,12 +66,12 @@ def restore(
     path = os.path.abspath(os.path.expanduser(file))
     with upkeep.unpacked(path) as (folder, counts):
         if os.path.exists(config.memory_path()) or os.path.exists(config.queue_path()):
-            confirmed(f"In place of what {config.home()} remembers: {_told(counts)}.", yes=yes)
+            confirmed(f"This replaces the memory in {config.home()} with {_told(counts)}.", yes=yes)
         with working("restoring", quiet=as_json):
             kept, problems = upkeep.put_in_place(folder, paused=supervise.paused())
         sync()
     if not print_json({"restored": counts, "kept": kept, "problems": problems}, as_json=as_json):
-        was = f" What was there is in {kept}." if kept else ""
+        was = f" The previous memory is in {kept}." if kept else ""
         print_line(f"Restored: {_told(counts)}.{was}")
         print_warnings(problems)
     if problems:
@@ -89,7 +89,7 @@ def _named_by_time() -> str:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as error:
         raise ClaudeMemError(
-            f"{folder} cannot be made ({error.strerror}): say where to, as a FILE"
+            f"cannot create the folder {folder} ({error.strerror}): give a FILE to back up to"
         ) from error
     now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%SZ")
     return os.path.join(folder, f"claude-mem-{now}.zip")

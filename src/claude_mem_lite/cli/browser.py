@@ -48,7 +48,7 @@ class Confirm(ModalScreen[bool]):
 class Edit(ModalScreen[str]):
     """Edit one line of text; the result is "" if nothing is to change."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss('')", "leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss('')", "cancel")]
 
     def __init__(self, words: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Edit(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         """Yield the text to change."""
         with Vertical(classes="box"):
-            yield Static(Text("What the learning says. enter: save    escape: leave"))
+            yield Static(Text("Edit the learning. enter: save    escape: cancel"))
             yield Input(self.words, id="content", select_on_focus=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -229,7 +229,7 @@ class Browser(App[None]):
             content = await self.push_screen_wait(Edit(words))
             if content:
                 await self._ask(lambda: browse_rows.edit(entry, content))
-                self._say("Edited: it is your own now.", severity="information")
+                self._say("Edited. The learning is your own now.", severity="information")
                 self.list_rows()
         except ClaudeMemError as error:
             self._say(str(error))

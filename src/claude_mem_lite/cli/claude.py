@@ -48,7 +48,7 @@ def compress(  # noqa: PLR0913  (each is an option of the command)
 
     chosen = _chosen(via, batch=batch)
     open_memory(may_be_new=True)
-    with working("reckoning", quiet=as_json):
+    with working("estimating", quiet=as_json):
         _distill_what_is_raw()
         ids = rewrites.local_observations(chosen.tiers, errors=retry_errors)[:limit]
         sessions = _sessions(errors=retry_errors) if chosen.tells_sessions and not limit else []
@@ -91,10 +91,10 @@ def cost(
     if print_json({"by": by, "days": days, "usd": total, "rows": rows}, as_json=as_json):
         return
     if not rows:
-        console.print(f"No call in the last {days} days.")
+        console.print(f"No calls to Claude in the last {days} days.")
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in (by, "calls", "captures", "tokens in", "from cache", "into cache", "out", "ms", "$"):
+    for column in (by, "calls", "captures", "tokens in", "cache read", "cache write", "out", "ms", "$"):
         table.add_column(column, justify="left" if column == by else "right")
     for row in rows:
         numbers = [row[name] for name in ("calls", "captures", "input_tokens", "cache_read_tokens")]
@@ -103,7 +103,7 @@ def cost(
             escape(str(row[by])), *(f"{int(number or 0):,}" for number in numbers), f"{row['usd']:.4f}"
         )
     print_table(table)
-    console.print(f"${total:.4f} in {days} days, by the prices of the settings.")
+    console.print(f"${total:.4f} in {days} days, at the prices in the settings.")
 
 
 def _chosen(via: str | None, *, batch: bool) -> Settings:
@@ -112,12 +112,14 @@ def _chosen(via: str | None, *, batch: bool) -> Settings:
     if via == "cli":
         from claude_mem_lite.claude import client
 
-        keys.refuse_session("who writes on your plan")
+        keys.refuse_session("what is charged to your plan")
         chosen = settings.through_client(chosen, client.found())
     elif via == "api" and chosen.via != "api":
-        raise ClaudeMemError(f"claude.via is {chosen.via}: claude-mem config set claude.via api")
+        raise ClaudeMemError(
+            f"claude.via is {chosen.via}; to use the API: claude-mem config set claude.via api"
+        )
     if batch and chosen.via == "cli":
-        raise ClaudeMemError("claude -p sends no Message Batch: leave out --batch")
+        raise ClaudeMemError("claude -p cannot send a Message Batch: leave out --batch")
     return chosen
 
 
@@ -149,19 +151,19 @@ def _show_estimate(found: dict[str, Any], chosen: Settings) -> None:
     console.print(
         f"{found['captures']} captures and {found['summaries']} summaries in {found['requests']} requests: "
         f"about ${found['expected_usd']:.4f} with {escape(found['model'])}, "
-        f"${max(0.0, found['left_today_usd']):.2f} of today's ${chosen.daily_budget_usd:.2f} are left."
+        f"${max(0.0, found['left_today_usd']):.2f} of today's ${chosen.daily_budget_usd:.2f} is left."
     )
 
 
 def _show_result(found: dict[str, Any]) -> None:
     if found["sent"]:
         console.print(
-            f"Sent {found['sent']} captures as a Message Batch. The services take in what it brings, "
-            "within a day; without them: claude-mem compress --pending"
+            f"Sent {found['sent']} captures as a Message Batch. The services fetch the results within a day; "
+            "without the services, fetch them with: claude-mem compress --pending"
         )
     if found["written"] or found["asked"] > found["sent"]:
         left = max(0, found["asked"] - found["written"] - found["sent"])
-        still = f"; {left} still in local words" if left else ""
+        still = f"; {left} still as the rules wrote them" if left else ""
         console.print(f"Claude wrote {found['written']} for ${found['usd']:.4f}{still}.")
     if found["stopped"]:
         errors.print(f"[yellow]stopped:[/yellow] {escape(found['stopped'])}")

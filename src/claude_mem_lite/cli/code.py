@@ -48,8 +48,8 @@ def map_project(
     project = config.place(folder)[1]
     if project in {"/", os.path.expanduser("~")} and not os.path.exists(os.path.join(project, ".git")):
         raise ClaudeMemError(
-            f"{project} is no project: a map of it would take in everything below it."
-            " Say which: claude-mem map FOLDER"
+            f"{project} is not a project: its map would cover everything below it."
+            " To map a project: claude-mem map FOLDER"
         )
     _scan(project, as_json=as_json, quiet=quiet)
 
@@ -167,7 +167,8 @@ def _print_calls(name: str, project: str, *, side: str, other: str, as_json: boo
         _print_doubts(function)
     if any(function["is_stale"] for function in shown):
         told = (
-            "files have changed since calls were resolved; a session does that in a while, claude-mem map now"
+            "files have changed since calls were resolved; a session resolves them again later, "
+            "claude-mem map does so now"
         )
         errors.print(Text(told, style="yellow"))
     _fail_without(found, name, project_dir)
@@ -210,7 +211,7 @@ def mermaid(  # noqa: PLR0913  (each is an option of the command)
     files = [row.file_path for row in rows]
     project_dir = rows[0].project_dir if rows else project_dir
     if file and not files:
-        raise ClaudeMemError(f"{file}: not in the code map of {project_dir}; claude-mem map scans it")
+        raise ClaudeMemError(f"{file} is not in the code map of {project_dir}; to update it: claude-mem map")
     session_id = queries.session_by_prefix(session).id if session else None
     text = answers.diagram(project_dir, files=files, session_id=session_id, is_whole=everything)
     if output:
@@ -255,7 +256,7 @@ def _print_rows(rows: Iterable[list[tuple[str, str]]]) -> None:
 
 def _fail_without(found: Sequence[Any], name: str, project_dir: str) -> None:
     if not found:
-        line = f"{name}: no such function in the code map of {project_dir}; claude-mem map scans it"
+        line = f"{name}: no such function in the code map of {project_dir}; to update it: claude-mem map"
         errors.print(Text(printable(line)))
         raise typer.Exit(1)
 

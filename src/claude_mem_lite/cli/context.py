@@ -74,7 +74,7 @@ def context(  # noqa: PLR0913  (each is an option of the command)
     if block["skipped"] and not block["context"]:
         from claude_mem_lite.storage import damage
 
-        said = f"{config.memory_path()} cannot be read: claude-mem doctor looks for the cause"
+        said = f"cannot read {config.memory_path()}; to find the cause: claude-mem doctor"
         raise ClaudeMemError(next(damage.told(), said))
     if print_json(
         block if explain else {name: block[name] for name in block if name not in {"lines", "left_out"}},
@@ -94,23 +94,23 @@ def _why_nothing(path: str, asked: Mapping[str, str]) -> str:
 
     project = printable(asked["project_path"])
     if path == "/api/subagent":
-        return f"memory has no rules and nothing on this task, of {project}"
+        return f"memory has no rules for {project} and nothing about this task"
     if "q" in asked:
-        return f"memory has nothing on this prompt, of {project}"
+        return f"memory has nothing about this prompt in {project}"
     if "file" in asked and not in_project(asked["file"], asked["project_path"]):
         return f"{printable(asked['file'])} is not in {project}"
     if "file" in asked:
-        return f"memory has nothing to tell of {printable(asked['file'])}"
+        return f"memory has nothing to show for {printable(asked['file'])}"
     if asked["source"] in {"resume", "fork"}:
-        return f"memory has nothing new of {project} for this session"
-    return f"memory has nothing to tell of {project}"
+        return f"memory has nothing new about {project} for this session"
+    return f"memory has nothing about {project}"
 
 
 def _explain(block: Mapping[str, Any]) -> None:
     """Print a table of the lines with tokens and reason, then one of the lines that were left out."""
     skipped = f"; could not be read: {', '.join(block['skipped'])}" if block["skipped"] else ""
     print_line(f"\n{block['tokens']} tokens in {block['build_ms']:.0f} ms{skipped}", "bold")
-    for title, lines in (("In", block["lines"]), ("Left out", block["left_out"][:_LEFT_OUT])):
+    for title, lines in (("Included", block["lines"]), ("Left out", block["left_out"][:_LEFT_OUT])):
         if not lines:
             continue
         columns = ("layer", "id", "tokens", "why", "line")
@@ -122,7 +122,7 @@ def _explain(block: Mapping[str, Any]) -> None:
         console.print(table, soft_wrap=False)
     more = len(block["left_out"]) - _LEFT_OUT
     if more > 0:
-        print_line(f"and {more} more left out: --json has all", "dim")
+        print_line(f"and {more} more left out; --json lists all", "dim")
 
 
 @app.command()

@@ -49,9 +49,9 @@ MOST_SESSIONS, MOST_BYTES = 12, 24_000_000
 # The sections of the start block that --mine shows: title, heading in the block, most lines.
 _SECTIONS = (
     ("Where the last session stopped", "Where the work stands", 3),
-    ("What you said holds", "Learned", 2),
-    ("What runs and fails here", "Fails here", 2),
-    ("What was found out before", "Earlier work", 3),
+    ("Rules learned", "Learned", 2),
+    ("Commands that fail here", "Fails here", 2),
+    ("Earlier work", "Earlier work", 3),
 )
 _LINES_TOLD = 3
 # A line of a block: optional age and id, then the text.
@@ -81,7 +81,7 @@ MOMENTS = (
         lambda block: lines_of(block)[:1],
     ),
     Moment(
-        "A failure that it heads off",
+        "A failure that memory prevents",
         "Claude opens ledger/storage.py, where WAL mode once broke the book:",
         {
             "hook_event_name": "PostToolUse",
@@ -137,7 +137,7 @@ def show_next() -> None:
     """Print the two commands to run next, each on one line if it fits."""
     for begins, command, does in (
         ("Next:", "claude-mem demo --mine", "the same on your own sessions, nothing kept"),
-        ("", "claude-mem install-hooks", "to have it from now on"),
+        ("", "claude-mem install-hooks", "to set it up for your sessions"),
     ):
         whole = f"{begins:<7}{command:<27}{does}"
         if len(whole) <= terminal.columns():
@@ -186,11 +186,12 @@ def _drain(progress: Progress) -> None:
 
     models.open_databases(read_only=True)
     waiting = queries.queue_stats()["messages"]
-    task = progress.add_task("the consumer distills what is left", total=waiting)
+    task = progress.add_task("processing the remaining events", total=waiting)
     deadline = time.monotonic() + DRAIN_TIMEOUT_S
     while left := queries.queue_stats()["messages"]:
         if time.monotonic() > deadline:
-            raise ClaudeMemError(f"the consumer left {left} of {waiting} messages in {DRAIN_TIMEOUT_S:.0f} s")
+            took = f"{DRAIN_TIMEOUT_S:.0f} s"
+            raise ClaudeMemError(f"{left} of {waiting} events are unprocessed after {took}; try again")
         progress.update(task, completed=waiting - left)
         time.sleep(0.05)
     progress.update(task, completed=waiting)
@@ -222,7 +223,7 @@ def _told(session_id: str, moment: Moment) -> tuple[str, float]:
         if printed:
             return json.loads(printed)["hookSpecificOutput"]["additionalContext"], took_ms
         if time.monotonic() > deadline:
-            raise ClaudeMemError(f"memory had nothing for this moment of the demo: {moment.title}")
+            raise ClaudeMemError(f"memory showed nothing for this part: {moment.title}; try again")
         time.sleep(0.5)
 
 
@@ -336,11 +337,11 @@ def _newest() -> Plan:
     folder = os.path.join(install.claude_dir(), "projects")
     if not os.path.isdir(folder):
         raise ClaudeMemError(
-            f"Claude Code has written no sessions yet: {folder} is no folder. Use it once, then try again"
+            f"Claude Code has no sessions: {folder} is not a folder. Use Claude Code once, then try again"
         )
     found = importing.plan(folder, has_memory=False)
     if not found.sessions:
-        raise ClaudeMemError(f"{folder} has no sessions of Claude Code yet. Use it once, then try again")
+        raise ClaudeMemError(f"{folder} has no sessions yet. Use Claude Code once, then try again")
     here = config.project_dir()
     known = {each.project_dir for each in found.sessions}
     project = here if here in known else found.sessions[-1].project_dir
@@ -365,9 +366,10 @@ def _tell_mine(found: Plan, calls: int, text: str, tokens: int, took_s: float) -
             is_empty = False
             show_moment(title, "", "", told)
     if is_empty:
-        say("Nothing yet: these sessions say too little, or still run. Try again in two minutes.")
+        say("Nothing yet: these sessions say too little, or are still running. Try again in two minutes.")
     say("")
     read = f"{count(len(found.sessions), 'session')} with {count(calls, 'tool call')} read in {took_s:.0f} s"
-    for line in terminal.wrapped(f"{read}; a start of {tokens:,} tokens; $0. Nothing is kept or sent.", most):
+    cost = f"start block: {tokens:,} tokens; $0. Nothing is kept or sent."
+    for line in terminal.wrapped(f"{read}; {cost}", most):
         say(style(line, "dim"))
-    say("To have it from now on:  claude-mem install-hooks")
+    say("To set it up for your sessions:  claude-mem install-hooks")

@@ -38,7 +38,7 @@ def _examined(*, fix: bool, api: bool, quiet: bool) -> list[dict[str, Any]]:
     from claude_mem_lite.services import doctor as checks
     from claude_mem_lite.storage import DatabaseError
 
-    with working("looking", quiet=quiet):
+    with working("checking", quiet=quiet):
         findings = list(checks.examine())
         if api:
             findings.append(checks.ask_api(settings.load()))

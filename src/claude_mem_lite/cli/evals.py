@@ -73,8 +73,8 @@ def sql() -> None:
 
 def _show_queue(found: Mapping[str, Any]) -> None:
     states = ", ".join(f"{found[name]:,} {name}" for name in ("raw", "done", "error", "lost", "set_aside"))
-    console.print(f"[bold]queue[/bold]  {states}; {found['messages']:,} messages wait")
-    for name, told in (("age", "the waiting are old"), ("took", "the finished took")):
+    console.print(f"[bold]queue[/bold]  {states}; {found['messages']:,} messages waiting")
+    for name, told in (("age", "age of waiting events"), ("took", "time to process")):
         each = found[name]
         if each["p50_s"] is not None:
             numbers = ", ".join(f"{share} {each[f'{share}_s']:,.1f} s" for share in ("p50", "p95", "max"))
@@ -106,7 +106,7 @@ def _show_code_map(found: Mapping[str, Any]) -> None:
     console.print(
         f"[bold]code map[/bold]  {found['files']:,} files, {shares['parsed']} of them read; "
         f"{found['calls']:,} calls, {shares['resolved']} resolved, {shares['confirmed']} confirmed by "
-        f"what was observed; {found['stale']:,} of {found['observed']:,} observed ones are stale"
+        f"observed calls; {found['stale']:,} of {found['observed']:,} observed calls are stale"
     )
 
 
@@ -115,12 +115,12 @@ def _show_learnings(found: Mapping[str, Mapping[str, int]]) -> None:
     events = found["events"]
     names = [*(name for name in _CHURN if name in events), *sorted(events.keys() - set(_CHURN))]
     churn = ", ".join(f"{events[name]:,} {name}" for name in names)
-    console.print(f"[bold]learnings[/bold]  {now}; of late: {churn or 'no change'}")
+    console.print(f"[bold]learnings[/bold]  {now}; recently: {churn or 'no change'}")
 
 
 def _show_use(found: Mapping[str, Any]) -> None:
     if not found["sessions"]:
-        console.print("No session that was shown something has ended yet.")
+        console.print("No session that was shown anything has ended yet.")
         return
     table = table_of(("shown via", *_USE, "share"))
     for name, row in (*found["via"].items(), ("all", found["all"])):

@@ -70,7 +70,7 @@ def import_memory(
     Invalid lines are reported and skipped. Suspicious learnings await review.
     """
     if guards:
-        keys.refuse_session("which guards hold")
+        keys.refuse_session("which guards are on")
     from claude_mem_lite.distill.suspicion import suspicions
     from claude_mem_lite.upkeep import exchange, lines
 
@@ -79,14 +79,14 @@ def import_memory(
         raise ClaudeMemError(f"there is no file {path}")
     open_memory(may_be_new=True)
     try:
-        with working("taking it in", quiet=as_json) as spinner:
+        with working("importing", quiet=as_json) as spinner:
             file_in = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
             with file_in:
                 taken = exchange.take_in(
                     lines.read(file_in),
                     # A file is untrusted: its text is not the user's, even if it claims to be.
                     suspicions=lambda content: suspicions(content, origin="assistant"),
-                    progress=lambda number: spinner(f"taking it in, {number} lines"),
+                    progress=lambda number: spinner(f"importing, {number} lines"),
                     with_guards=guards,
                 )
     except ClaudeMemError as error:
@@ -132,13 +132,13 @@ def import_auto_memory(*, project: Project = "", as_json: AsJson = False) -> Non
     new = actions["inserted"] + actions["contradicted"]
     said = [
         f"{count(new, 'new learning')}" if new else "Nothing new",
-        f"taken in before: {taken.known}" if taken.known else "",
+        f"imported before: {taken.known}" if taken.known else "",
         f"known already: {known}" if (known := actions["merged"] + actions["known"]) else "",
-        f"of other kinds: {taken.others}" if taken.others else "",
+        f"not of kind feedback: {taken.others}" if taken.others else "",
     ]
     print_line(f"{'; '.join(filter(None, said))}.")
     if waiting := actions["quarantined"]:
-        console.print(f"waiting for you: {waiting}, claude-mem learnings list --quarantine")
+        console.print(f"{waiting} waiting for you: claude-mem learnings list --quarantine")
 
 
 def _print_taken(taken: TakenIn, *, as_json: bool) -> None:
@@ -149,11 +149,12 @@ def _print_taken(taken: TakenIn, *, as_json: bool) -> None:
     }, as_json=as_json):  # fmt: skip
         print_line(added_told(taken.added, taken.there))
         if taken.waiting:
-            waits = f"{count(taken.waiting, 'learning')} for you: claude-mem learnings list -a --quarantine"
-            print_line(f"waiting {waits}")
+            waits = f"{taken.waiting} waiting for you: claude-mem learnings list -a --quarantine"
+            print_line(waits)
         if taken.unguarded:
-            off = f"{count(taken.unguarded, 'guard')} left off: claude-mem learnings guard ID, or import with"
-            print_line(f"{off} --guards if the rules are yours")
+            said = count(taken.unguarded, "guard")
+            print_line(f"{said} left off; to switch one on: claude-mem learnings guard ID")
+            print_line("to switch on all, because the rules are yours: import with --guards")
         print_warnings([f"line {number}: {reason}" for number, reason in taken.wrong])
 
 

@@ -43,7 +43,7 @@ def findings(
     if shown:
         print_table(table, wraps=True)
     else:
-        print_line(f"Nothing is known to fail again and again in {printable(project_dir)}.")
+        print_line(f"No repeated failures are known in {printable(project_dir)}.")
     once = sum(not each.recurs for each in found)
     if once and not everything:
-        console.print(f"[dim]failed in {RECURS - 1} session: {once}, claude-mem findings --all[/dim]")
+        console.print(f"[dim]{once} more, seen in {RECURS - 1} session: claude-mem findings --all[/dim]")

@@ -24,7 +24,7 @@ _THEN = {
     "ask": "Claude Code asks you before it runs",
 }
 # A rule may mean more than its words show.
-_NOT_SO = " (if that is not what you mean, say it: --command, --file, --text, --message)"
+_NOT_SO = " (to look for something else: --command, --file, --text, --message)"
 _SHOWN, _CALL_CHARS = 10, 100
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id, or its first 6 characters or more.")]
@@ -88,14 +88,14 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     if off and (dry_run or described or ask is not None):
         raise typer.BadParameter("--off takes no other option")
     if os.environ.get("CLAUDECODE") and not dry_run:
-        raise ClaudeMemError("a guard is yours to switch: run this in a terminal, outside of Claude Code")
+        raise ClaudeMemError("only you can switch a guard: run this in a shell outside of Claude Code")
     open_memory(read_only=dry_run)
     row = learning_rows.get(learning_id)
     short = row.id[:ID_CHARS]
     if off:
         curate.guard(row, None)
         sync()
-        print_json(_entry(row), as_json=True) if as_json else console.print(f"{short} has no guard any more")
+        print_json(_entry(row), as_json=True) if as_json else console.print(f"{short} no longer has a guard")
         return
     project_dir = row.project_dir or projects.of()
     if described:
@@ -128,7 +128,7 @@ def guard(  # noqa: PLR0913  (each is an option of the command)
     ]
     if not dry_run:
         lines.append(
-            f"for sessions that start from now on; to end it: claude-mem learnings guard {short} --off"
+            f"applies to sessions that start from now on; to end it: claude-mem learnings guard {short} --off"
         )
     for line in lines:
         print_line(printable(line))
@@ -150,11 +150,9 @@ def guards(*, as_json: AsJson = False) -> None:
         told.append(printable(row.content)).append(f"  ({printable(guard.says)})", style="dim")
         console.print(told)
     if len(found) > len(on):
-        console.print(
-            "[dim]off: claude-mem learnings guard ID switches a guard on, --dry-run shows it first[/dim]"
-        )
+        console.print("[dim]to switch one on: claude-mem learnings guard ID; --dry-run shows it first[/dim]")
     if not found:
-        console.print("No rule here has a guard, and none names something that a tool call shows.")
+        console.print("No rule of this project has a guard, and none names anything that a tool call shows.")
 
 
 def _entry(row: Learning, guard: Guard | None = None, *, is_on: bool = False) -> dict[str, Any]:

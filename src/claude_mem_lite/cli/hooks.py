@@ -122,8 +122,9 @@ def _others(
             chosen.append(each)
         elif is_silent or not setup.is_asked():
             if not is_silent:
-                console.print(f"{each.told} is here, too: claude-mem install-hooks --for {each.name}")
-        elif typer.confirm(f"{each.told} is here, too. Install the hooks for it?"):
+                command = f"claude-mem install-hooks --for {each.name}"
+                console.print(f"{each.told} has run here, too; to set it up: {command}")
+        elif typer.confirm(f"{each.told} has run here, too. Install the hooks for it?"):
             chosen.append(each)
     return chosen
 
@@ -141,7 +142,7 @@ def uninstall_hooks(*, wanted: For = None, quiet: Quiet = False, as_json: AsJson
     told = {"uninstalled": removed, "plugin": left.plugin_id if left else None, "clients": names}
     if not print_json(told, as_json=as_json) and not quiet:
         is_said = removed or gone
-        console.print("Uninstalled." if is_said else "Nothing of claude-mem was in the settings.")
+        console.print("Uninstalled." if is_said else "Nothing to uninstall: no hooks were in the settings.")
         for each in gone:
             console.print(escape(f"{each.told}: {each.path}"))
         if left:
@@ -161,4 +162,4 @@ def _stop_services(*, quiet: bool) -> None:
         with working("stopping the services", quiet=quiet):
             supervise.down()
     except (ClaudeMemError, OSError) as error:
-        errors.print(escape(f"the services were not stopped: {error}"))
+        errors.print(escape(f"could not stop the services: {error}"))

@@ -29,6 +29,12 @@ Candidates = Annotated[
 _MOST_QUESTIONS = 5
 # The word for how sure a learning is, by the least confidence.
 _SURENESS = ((0.8, "sure"), (0.6, "likely"), (0.4, "maybe"), (0.0, "doubtful"))
+_STATES = {
+    "candidate": "candidates",
+    "quarantine": "learnings waiting for you",
+    "stale": "stale learnings",
+    "proposed": "learnings shared by three or more projects",
+}
 _STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
 
 learnings = typer.Typer(help="List and correct the rules learned from your sessions.")
@@ -88,19 +94,19 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
         return
     _print_rows([story.entry(row) for row in rows], with_project=all_projects)
     if not rows:
-        where = "anywhere" if project_dir is None else f"of {printable(project_dir)}"
-        print_line(f"Nothing {'' if state in {'active', 'all'} else f'{state} '}is known {where}.")
+        where = "any project" if project_dir is None else printable(project_dir)
+        print_line(f"No {_STATES.get(state, 'learnings')} in {where}.")
     _print_questions(story.questions(project_dir, candidates=state in {"candidate", "all"}))
     where = "--all-projects " if all_projects else ""
     for name, option, says in (
         ("quarantine", "quarantine", "waiting for you"),
-        ("candidate", "candidates", "said once"),
-        ("proposed", "proposed", "perhaps for all projects"),
+        ("candidate", "candidates", "said only once or not seen for long"),
+        ("proposed", "proposed", "shared by three or more projects"),
     ):
         if counts[name] and state not in {name, "all"}:
-            console.print(f"[dim]{says}: {counts[name]}, claude-mem learnings list {where}--{option}[/dim]")
+            console.print(f"[dim]{counts[name]} {says}: claude-mem learnings list {where}--{option}[/dim]")
     if project_dir is not None and (possible := len(guarding.possible(project_dir))):
-        console.print(f"[dim]could be checked on tool calls: {possible}, claude-mem learnings guards[/dim]")
+        console.print(f"[dim]{possible} could be checked on tool calls: claude-mem learnings guards[/dim]")
 
 
 @learnings.command()
@@ -181,7 +187,7 @@ def edit(
     from claude_mem_lite.learnings import curate
 
     if not content and not category:
-        raise typer.BadParameter("nothing to change: --content TEXT or --category KIND")
+        raise typer.BadParameter("nothing to change: give --content TEXT or --category KIND")
     _done("edited", curate.edit(_row(learning_id), content=content, category=category or ""), as_json=as_json)
 
 
@@ -237,7 +243,7 @@ def both(
 
     row = _row(learning_id)
     curate.keep_both(row, learning_rows.get(other))
-    _done("kept beside the other", row, as_json=as_json)
+    _done("kept both:", row, as_json=as_json)
 
 
 @learnings.command()

@@ -80,13 +80,13 @@ def logs(
     """
     order = list(_LEVELS)
     if level.upper() not in order:
-        raise ClaudeMemError(f"there is no level {level}: {', '.join(order).lower()}")
+        raise ClaudeMemError(f"there is no log level {level}; the levels are {', '.join(order).lower()}")
     wanted, files = set(order[order.index(level.upper()) :]), _Files(process)
     found = [line for line in files.new_lines() if line.get("level", "INFO") in wanted]
     for line in found[-lines:] if lines else []:
         _print(line, as_json=as_json)
     if not found and not follow and not as_json:
-        print_line(f"Nothing is logged yet in {config.log_dir()}.")
+        print_line(f"No matching log lines in {config.log_dir()}.")
     with contextlib.suppress(KeyboardInterrupt):
         while follow:
             time.sleep(_LOOK_AGAIN_S)

@@ -66,10 +66,10 @@ def list_models(*, as_json: AsJson = False) -> None:
     print_table(table)
     setting = f'[search] embedding_model = "{chosen.embedding_model}"'
     in_use = next((model.name for model in found if model.is_in_use), "")
-    says = f"Search uses {in_use}, by {setting}." if in_use else f"Search is by full text alone: {problem}"
+    says = f"Search uses {in_use}, by {setting}." if in_use else f"Search uses full text alone: {problem}"
     print_line(says)
     if half_made:
-        says = f"Vectors of {half_made} are being made, or half made: claude-mem reembed goes on with them."
+        says = f"The vectors of {half_made} are incomplete. To compute the rest: claude-mem reembed"
         print_line(says)
 
 
@@ -89,11 +89,11 @@ def download(name: Name, *, as_json: AsJson = False) -> None:
         path = embedder.download(record, lambda here, size: progress.update(task, completed=here, total=size))
     if print_json({"model": record.name, "path": path, "was_here": bool(was_here)}, as_json=as_json):
         return
-    print_line(f"{record.name} {'is' if was_here else 'lies now'} in {path}")
+    print_line(f"{record.name} {'was already' if was_here else 'is now'} in {path}")
     if not was_here:
         console.print(
-            f"To use it at once: [bold]claude-mem model use {name}[/bold]. To use it once all vectors are "
-            f"made: [bold]claude-mem reembed --model {name}[/bold]"
+            f"To use it now: [bold]claude-mem model use {name}[/bold]. To use it once all vectors are "
+            f"computed: [bold]claude-mem reembed --model {name}[/bold]"
         )
 
 
@@ -109,7 +109,7 @@ def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> Non
 
     if name == inventory.NONE:
         if dimension:
-            raise typer.BadParameter("full text has no dimension")
+            raise typer.BadParameter("none has no vectors: leave out --dimension")
     else:
         record = embedder.resolve(name, dimension=dimension)
         inventory.check(record)
@@ -122,10 +122,10 @@ def use(name: Name, *, dimension: Dimension = 0, as_json: AsJson = False) -> Non
         used = name if name == inventory.NONE else record.name
         print_json({"model": used, "web_told": is_told}, as_json=True)
     elif name == inventory.NONE:
-        console.print("Search is by full text alone from now on.")
+        console.print("Search uses full text alone from now on.")
     else:
         when = "in the background" if is_told else "in the background once the services run: claude-mem up"
-        print_line(f"Search uses {record.name}. What has no vectors of it is embedded anew {when}.")
+        print_line(f"Search uses {record.name}. Rows without its vectors are embedded {when}.")
     _say_deaf(is_told)
 
 
@@ -163,7 +163,7 @@ def bench(
         ("a short title", f"{found.title_ms:.1f} ms"),
         ("an observation of 110 tokens", f"{found.observation_ms:.1f} ms"),
         (f"{benchmark.BATCH} observations together", f"{found.batch_ms:.1f} ms"),
-        ("memory at the peak", f"+{found.memory_bytes / 2**20:.0f} MiB"),
+        ("peak memory", f"+{found.memory_bytes / 2**20:.0f} MiB"),
     ):
         table.add_row(what, Text(value))
     print_table(table)
@@ -189,7 +189,7 @@ def reembed(
     from claude_mem_lite.search import reembed as run
 
     if rebuild and (model or dimension is not None):
-        raise typer.BadParameter("--rebuild is for the model in use: neither --model nor --dimension")
+        raise typer.BadParameter("--rebuild is for the model in use: leave out --model and --dimension")
     chosen = settings.load()
     if dimension is None:
         dimension = 0 if model else chosen.dimension
@@ -207,10 +207,10 @@ def reembed(
             )
     except KeyboardInterrupt:
         same = f"claude-mem reembed --model {model}" if model else "claude-mem reembed"
-        raise ClaudeMemError(f"stopped; what is made is kept, and {same} goes on from there") from None
+        raise ClaudeMemError(f"stopped; the vectors computed so far are kept. To continue: {same}") from None
     if print_json(dataclasses.asdict(done), as_json=as_json):
         return
-    print_line(f"{done.made} vectors made, {done.there} were there, {done.total} in all: {done.key}.")
+    print_line(f"{done.made} vectors computed, {done.there} existed, {done.total} in all: {done.key}.")
     if done.is_swapped:
         print_line(f"Search uses {done.model} from now on.")
     _say_deaf(done.is_told)
@@ -237,9 +237,9 @@ def _fit(record: ModelRecord, *, as_json: bool) -> None:
     ):
         return
     print_line(
-        f"{found.model}: a cosine of 1 counts {found.meaning:g} points beside words, before "
-        f"{model.record.meaning:g}. Of {found.titles} titles asked of {found.rows} rows: nDCG@10 "
-        f"{found.ndcg:.3f}; with {MEANING:g}, which every model begins with, {found.ndcg_default:.3f}."
+        f"{found.model}: a cosine of 1 now adds {found.meaning:g} points to the score of words, before "
+        f"{model.record.meaning:g}. nDCG@10 of {found.titles} titles as queries on {found.rows} rows: "
+        f"{found.ndcg:.3f}; with the default of {MEANING:g}: {found.ndcg_default:.3f}."
     )
     _say_deaf(is_told)
 

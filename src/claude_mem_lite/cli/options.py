@@ -42,7 +42,7 @@ def moment(given: str) -> str:
             at = dt.datetime.fromisoformat(given).astimezone(dt.UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise typer.BadParameter(
-            f"{given!r} is no time: 2026-11-01, 2026-11-01T14:30, or an age like 12h, 2d, 3w"
+            f"{given!r} is not a time: give 2026-11-01, 2026-11-01T14:30, or an age like 12h, 2d, 3w"
         ) from error
     return inbox.utc_text(at.timestamp())
 

@@ -44,13 +44,13 @@ def import_claude_mem(
 
     path = os.path.abspath(os.path.expanduser(file))
     open_memory(may_be_new=True)
-    with working("taking it in", quiet=as_json) as spinner:
+    with working("importing", quiet=as_json) as spinner:
         folders = _Folders(_given(folder or []))
         with original.opened(path, folder_of=folders.of) as source:
             taken = exchange.take_in(
                 source.lines(),
                 suspicions=lambda _: [],  # it has no learnings
-                progress=lambda number: spinner(f"taking it in, {number} rows"),
+                progress=lambda number: spinner(f"importing, {number} rows"),
             )
     for session_id in folders.asked:
         summarize_session(session_id)  # for those that came without one
@@ -69,8 +69,8 @@ def import_claude_mem(
         if source.unknown:
             sessions = count(sum(source.unknown.values()), "session")
             names = join([printable(name) or "?" for name in sorted(source.unknown)], limit=_MOST_NAMED)
-            said = f"{sessions} of projects whose folder is not known were left out: {names}. "
-            errors.print(Text.assemble(("! ", "yellow"), said, "Say where they lie: --folder NAME=PATH"))
+            said = f"{sessions} left out, because the folders of their projects are unknown: {names}. "
+            errors.print(Text.assemble(("! ", "yellow"), said, "Give the folders: --folder NAME=PATH"))
         for reason, number in wrong.items():
             print_warning(f"{count(number, 'row')}: {reason}")
     if wrong:
@@ -116,6 +116,6 @@ def _given(folders: list[str]) -> dict[str, str]:
     for each in folders:
         name, mark, path = each.partition("=")
         if not (name and mark and path):
-            raise ClaudeMemError(f"--folder {each}: say NAME=PATH, such as --folder shop=~/dev/shop")
+            raise ClaudeMemError(f"--folder {each}: give NAME=PATH, such as --folder shop=~/dev/shop")
         found[name] = marking.project_of(path, may_be_new=True)
     return found

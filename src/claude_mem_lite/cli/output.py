@@ -91,7 +91,7 @@ def confirmed(what: str, *, yes: bool) -> None:
     if yes:
         return
     if not (sys.stdin.isatty() and console.is_terminal):
-        errors.print(Text(f"claude-mem: {what} Without a terminal to ask on, say --yes"))
+        errors.print(Text(f"claude-mem: {what} Without a terminal, confirm with --yes"))
         raise typer.Exit(2)
     console.print(Text(what))
     if not typer.confirm("Go on?"):

@@ -91,9 +91,10 @@ def _show_recall(found: Mapping[str, Any]) -> None:
         f"observations; {found['questions']:,} questions"
     )
     console.print(f"answered by recall: {found['answered_by_recall']} of {of}")
-    console.print(f"answered by search, in its first five: {found['answered_by_search']} of {of}")
+    console.print(f"answered by search in the first five results: {found['answered_by_search']} of {of}")
     if silent:
-        console.print(f"without an answer: recall silent on {found['unanswerable_silent']} of {silent}")
+        told = f"recall silent on {found['unanswerable_silent']} of {silent}"
+        console.print(f"questions without an answer: {told}")
     console.print(f"false answers: {found['false_answers']}")
     for row in found["rows"]:
         if row["false"]:

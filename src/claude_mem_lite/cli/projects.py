@@ -20,7 +20,7 @@ project = typer.Typer(help="List, merge, move, forget and switch off projects.",
 app.add_typer(project, name="project")
 
 Folder = Annotated[str, typer.Argument(metavar="[PATH]", help="A folder of the project; default: this one.")]
-_OFF = "off, by claude-mem project off or [projects] in config.toml"
+_OFF = "[projects] off in config.toml"
 
 
 @project.command("list")
@@ -78,17 +78,17 @@ def _join(source: str, target: str, *, yes: bool, as_json: bool, is_move: bool) 
     old = marking.project_of(source)
     new = config.place(os.path.expanduser(target))[0] if is_move else marking.project_of(target)
     if is_move and not os.path.isdir(new):
-        raise ClaudeMemError(f"there is no folder {new}: move it first, or say where it is")
+        raise ClaudeMemError(f"there is no folder {new}: give the folder in which the project is now")
     if old == new:
-        raise ClaudeMemError(f"{old} and {os.path.expanduser(target)} are one project already")
+        raise ClaudeMemError(f"{old} and {os.path.expanduser(target)} are already one project")
     if old not in marking.known_projects():
-        raise ClaudeMemError(f"nothing is remembered of {old}: claude-mem project list")
-    confirmed(f"All that is remembered of {old} becomes that of {new}; this cannot be undone.", yes=yes)
+        raise ClaudeMemError(f"nothing is remembered about {old}; known projects: claude-mem project list")
+    confirmed(f"The memory of {old} becomes part of {new}; this cannot be undone.", yes=yes)
     moved = projects.join(old, new)
     if print_json({"from": old, "to": new, "rows": moved}, as_json=as_json):
         return
     told = f"{count(moved['sessions'], 'session')} and {count(moved['observations'], 'observation')}"
-    print_line(f"{told} of {old} are those of {new} now. Their vectors are made anew.")
+    print_line(f"Moved {told} from {old} to {new}. Their vectors are computed again.")
 
 
 @project.command()
@@ -110,13 +110,13 @@ def _switch(path: str, *, is_on: bool, as_json: bool) -> None:
     if is_on:
         settings_file.write("projects", {"off": [each for each in chosen if each not in named]})
         if any(config.matches(each, folder) for each in chosen if each not in named):
-            raise ClaudeMemError(f"{folder} is {_OFF}: a pattern there matches it, change that")
+            raise ClaudeMemError(f"{folder} is still off: change the pattern in {_OFF} that matches it")
     elif not os.path.isdir(folder):
         raise ClaudeMemError(f"there is no folder {folder}: nothing was changed")
     elif not named:
         settings_file.write("projects", {"off": [*chosen, folder]})
     if not print_json({"project": folder, "is_off": not is_on}, as_json=as_json):
-        said = "is remembered from the next event on" if is_on else "is left alone from the next event on"
+        said = "is remembered from the next event on" if is_on else "is ignored from the next event on"
         print_line(f"{folder} {said}.")
 
 

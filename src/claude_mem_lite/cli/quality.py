@@ -132,7 +132,7 @@ def benchmark(  # noqa: PLR0913  (each is an option of the command)
     chosen = settings.load()
     models = (model_a or chosen.model, model_b)
     if models[0] == models[1]:
-        raise typer.BadParameter(f"both are {models[0]}: say another --model-a or --model-b")
+        raise typer.BadParameter(f"both models are {models[0]}: give another --model-a or --model-b")
     caller = _caller(chosen)
     open_memory()
     asking = AskingJudge(caller, judge or chosen.evals.judge)
@@ -173,7 +173,7 @@ def _caller(chosen: Settings) -> Caller:
 def _pause(pause_s: float, reason: str) -> bool:
     if pause_s > LONGEST_WAIT_S:
         return False
-    errors.print(Text(f"{reason}: again in {pause_s:.0f} s", style="dim"))
+    errors.print(Text(f"{reason}: retrying in {pause_s:.0f} s", style="dim"))
     time.sleep(pause_s)
     return True
 
@@ -207,21 +207,22 @@ def _warning(count: int, expected: float, worst: float, caller: Caller, models: 
     left = max(0.0, left_today(chosen, now=time.time()))
     unknown = sorted({name for name in models if name != "local" and name not in chosen.prices})
     told = f"{count} requests will cost about ${expected:.2f}, ${worst:.2f} at the most; "
-    told += f"${left:.2f} of today's ${chosen.daily_budget_usd:.2f} are left"
-    told += ", so that it will stop on the way." if expected > left else "."
+    told += f"${left:.2f} of today's ${chosen.daily_budget_usd:.2f} is left"
+    told += ", so the run will stop early." if expected > left else "."
     return told + (f" No price is known for {', '.join(unknown)}." if unknown else "")
 
 
 def _show_writers(told: Mapping[str, Any]) -> None:
     if not told["observations"]:
-        console.print("No observation of a tool call yet.")
+        console.print("There are no observations of tool calls yet.")
         return
     table = table_of(["", *map(printable, told["writers"])])
     for name, form in ({"observations": ",", "judged": ","} | _FORMS).items():
         table.add_row(head(name), *(figure(row[name], form) for row in told["writers"].values()))
     print_table(table, heads=True)
     measured = ", ".join(head(name) for name in told["writers"]["all"]["measured"])
-    console.print(f"quality is of {measured}" + ("" if told["judge"] else "; the rest needs --with-qag"))
+    rest = "" if told["judge"] else "; the rest needs --with-qag"
+    console.print(f"quality is the weighted mean of {measured}{rest}")
     _show_end(told)
 
 
@@ -256,7 +257,7 @@ def _show_end(told: Mapping[str, Any]) -> None:
     for reason, times in told["turned_down"].items():
         errors.print(Text(f"not judged, {times} times: {printable(reason)}", style="yellow"))
     if told["spent_usd"]:
-        console.print(f"${told['spent_usd']:.4f} spent; claude-mem cost has it in its sums.")
+        console.print(f"${told['spent_usd']:.4f} spent; claude-mem cost includes it.")
     if told["stopped"]:
         errors.print(Text.assemble(("stopped: ", "yellow"), printable(told["stopped"])))
 

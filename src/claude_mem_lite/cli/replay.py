@@ -69,20 +69,20 @@ def replay(
                 found, last=last, advance=lambda session: progress.advance(task, session.size_bytes)
             )
     except KeyboardInterrupt:
-        errors.print("[yellow]stopped:[/yellow] nothing is left of the replay")
+        errors.print("[yellow]stopped:[/yellow] nothing of the replay is kept")
         raise typer.Exit(INTERRUPTED) from None
     if not print_json(told, as_json=as_json):
         _show(told)
 
 
 def _show(told: Mapping[str, Any]) -> None:
-    table = table_of(("named before a session began", "of the files that it edited again"))
+    table = table_of(("files named at the start of a session", "share of the files edited again"))
     for name, says in _NAMES.items():
         table.add_row(Text(says), figure(told["files"][name], ".0%"))
     print_table(table, heads=True)
     console.print(
         f"{_verdict(told)} A start block has {told['start_tokens']:,.0f} tokens on average, "
-        f"{told['share_of_budget']:.0%} of {told['budget_tokens']:,}."
+        f"{told['share_of_budget']:.0%} of its budget of {told['budget_tokens']:,}."
     )
 
 

@@ -79,7 +79,7 @@ def _write_page(found: Report, path: str) -> None:
 
     with outfile.created(path, replacing=page.MARK) as file:
         file.write(page.page(found).encode())
-    print_line(f"{path}: open it in a browser.")
+    print_line(f"Wrote {path}. Open it in a browser.")
 
 
 def _show(report: Report) -> None:
@@ -96,7 +96,7 @@ def _show(report: Report) -> None:
     _show_days(report.days)
     for session in report.sessions[:_MOST_SESSIONS]:
         _show_session(session, with_project=report.project_dir is None)
-    _say_left_out(len(report.sessions), _MOST_SESSIONS, "sessions: --md and --html tell of more")
+    _say_left_out(len(report.sessions), _MOST_SESSIONS, "sessions: --md and --html show more")
     _show_learnings(report.learnings)
     _show_costs(report.costs)
 

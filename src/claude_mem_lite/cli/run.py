@@ -65,7 +65,7 @@ class Run:
         closed = circuit_breaker.load()
         self._wait_for(closed.until - time.time() if closed.kind == "outage" else 0, closed.reason)
         with progress_bar(MofNCompleteColumn()) as progress:
-            task = progress.add_task("waiting for the services' request", total=self._asked)
+            task = progress.add_task("waiting for a request of the services", total=self._asked)
             with steps.turn(wait=True):
                 progress.update(task, description="asking Claude")
                 self._take_in_batches()
@@ -131,9 +131,9 @@ class Run:
     def _wait_for(self, pause_s: float, reason: str) -> None:
         """Sleep through a short pause; a long one ends the run, since the services retry by themselves."""
         if pause_s > LONGEST_WAIT_S:
-            self._stopped = f"{reason}; to be tried again in {pause_s / 60:.0f} minutes"
+            self._stopped = f"{reason}; try again in {pause_s / 60:.0f} minutes"
         elif pause_s > 0:
-            errors.print(f"[dim]{escape(reason)}: again in {pause_s:.0f} s[/dim]")
+            errors.print(f"[dim]{escape(reason)}: retrying in {pause_s:.0f} s[/dim]")
             time.sleep(pause_s)
 
     def _result(self) -> dict[str, Any]:

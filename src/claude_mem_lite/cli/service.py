@@ -39,7 +39,7 @@ def uninstall(*, as_json: AsJson = False) -> None:
 
     kind = agents.installed()
     if kind is None:
-        raise ClaudeMemError("neither launchd nor systemd runs the services: claude-mem down stops them")
+        raise ClaudeMemError("neither launchd nor systemd runs the services; to stop them: claude-mem down")
     with working("stopping", quiet=as_json):
         files = agents.uninstall(kind)
     _print(kind, files, "no longer run by", as_json=as_json)

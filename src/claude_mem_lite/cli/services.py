@@ -11,9 +11,9 @@ from claude_mem_lite.cli.options import AsJson, Quiet
 from claude_mem_lite.cli.output import console, open_memory, print_json, print_line, print_warning, working
 
 _TOLD = {
-    "": "Services are running already.",
+    "": "Services are already running.",
     "started": "Services started.",
-    "replaced": "Services started anew, with this code and this environment.",
+    "replaced": "Services restarted, with this code and this environment.",
 }
 WithKey = Annotated[
     bool, typer.Option("--with-key", help="Use this shell's API key and base URL for this run.")

@@ -80,7 +80,7 @@ def set_(
     if name in _THE_USERS:
         keys.refuse_session(name)
     if name in _MODEL:
-        raise ClaudeMemError("a model is chosen by claude-mem model use, which has the vectors made anew")
+        raise ClaudeMemError(f"{name} is set by claude-mem model use, which also renews the vectors")
     table, _, key = name.partition(".")
     if name == "claude.via" and parsed == "cli":
         setup.let_client_write()
@@ -96,15 +96,15 @@ def set_(
 def _then(name: str, value: Any) -> str:
     """Return what is left to do after a setting of the key or of the way to Claude has changed."""
     if name == "claude.via" and value == "cli":
-        return f": {setup.cost_on_plan()}; claude-mem restart has the services know"
+        return f": {setup.cost_on_plan()}; to tell the services: claude-mem restart"
     if name == "claude.api_key":
-        return ": claude-mem restart hands it to the services"
+        return "; to pass it to the services: claude-mem restart"
     if name != "claude.api_key_from" or value == keys.NONE:
         return ""
-    where = "" if keys.of_variable(value) else ", typed where it is set,"
-    then = f": claude-mem up{where} hands the key to the services"
+    where = "" if keys.of_variable(value) else ", run in a shell where it is set"
+    then = f"; to pass the key to the services: claude-mem up{where}"
     if os.environ.get("ANTHROPIC_BASE_URL") and settings.load().base_url == settings.Settings().base_url:
-        then += "; to ask another address than Anthropic's: claude-mem config set claude.base_url URL"
+        then += "; to use another address than Anthropic's: claude-mem config set claude.base_url URL"
     return then
 
 

@@ -59,7 +59,7 @@ def _client(version: str | None) -> str:
     if found := shutil.which("claude"):
         return f"Claude Code {version or '(version unknown)'}, {short(found)}"
     if os.path.isdir(install.claude_dir()):
-        return f"Claude Code, by its folder {short(install.claude_dir())}; no claude is on your PATH"
+        return f"Claude Code, found by its folder {short(install.claude_dir())}; claude is not on your PATH"
     return f"Claude Code was not found; the hooks wait for it in {short(install.claude_dir())}"
 
 
@@ -85,11 +85,11 @@ def offer_claude(*, yes: bool) -> None:
     chosen = settings.load()
     if yes or chosen.via != "api" or chosen.credential or keys.in_session() or not client.find():
         return
-    question = f"Have Claude tell what sessions did, in its own words? If you say yes, {cost_on_plan()}."
+    question = f"Have Claude summarize your sessions? If you say yes, {cost_on_plan()}."
     if typer.confirm(question, default=False):
         let_client_write()
         console.print(
-            "Claude writes on your plan. To end that: [bold]claude-mem config set claude.via off[/bold]"
+            "Claude writes on your plan. To stop that: [bold]claude-mem config set claude.via off[/bold]"
         )
 
 
@@ -114,7 +114,7 @@ def start_services(*, quiet: bool) -> str:
     from claude_mem_lite.services import supervise
 
     if not config.autostart():
-        return "The services are yours to start: claude-mem up ([services] autostart is off)."
+        return "Start the services yourself: claude-mem up ([services] autostart is off)."
     with working("starting the services", quiet=quiet):
         supervise.up()
     return "Services are running."
@@ -125,7 +125,7 @@ def import_past(past: Plan | None, *, yes: bool, quiet: bool) -> None:
     if not past or not past.sessions:
         return
     if not yes and not typer.confirm(f"Import {_offer(past)}?", default=True):
-        console.print("Skipped. For later: [bold]claude-mem import transcripts[/bold]")
+        console.print("Skipped. To import them later: [bold]claude-mem import transcripts[/bold]")
         return
     from claude_mem_lite.cli import transcripts
 
@@ -141,7 +141,7 @@ def tell_what_is_next(past: Plan | None) -> None:
     )
     for command, does in (
         ("claude-mem context", "what the next session in this folder is told"),
-        ("claude-mem status", "whether all is well"),
+        ("claude-mem status", "whether everything works"),
     ):
         console.print(Text.assemble("  ", (f"{command:<20}", "bold"), does))
 

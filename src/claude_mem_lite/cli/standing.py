@@ -32,12 +32,12 @@ def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     yield from _services(found)
     if queue := found["queue"]:
         oldest = queue["oldest_raw"]
-        waiting = f", the oldest since {age(oldest, time.time()).removesuffix(' ago')}" if oldest else ""
+        waiting = f", the oldest from {age(oldest, time.time())}" if oldest else ""
         yield "queue", f"{queue['raw']} waiting{waiting}, {queue['done']} done, {queue['error']} in error", ""
     if memory := found["memory"]:
         yield "memory", f"{memory['observations']} observations, {memory['sessions']} sessions", ""
     if counts := found["learnings"]:
-        waiting = f", waiting for you: {counts['quarantine']}, claude-mem learnings list -a --quarantine"
+        waiting = f", {counts['quarantine']} waiting for you: claude-mem learnings list -a --quarantine"
         yield "learnings", f"{counts['active']} known{waiting if counts['quarantine'] else ''}", ""
     for name, tell in _TOLD.items():
         if found[name]:
@@ -86,7 +86,7 @@ def _told(claude: dict[str, Any]) -> str:
     waits = [f"{claude[name]} {word}" for name, word in _COUNTS if claude[name]]
     cost = f"${claude['spent_today_usd']:.4f} of ${claude['daily_budget_usd']:.2f} today"
     if not claude["key"]:
-        return ", ".join(["local words", *waits])
+        return ", ".join(["not asked, the rules write", *waits])
     paused = claude["paused"]
     until = f"paused until {inbox.utc_text(paused['until'])[11:16]} UTC" if paused else ""
     return ", ".join(filter(None, [f"{claude['model']} ({claude['key']})", *waits, cost, until]))
@@ -94,7 +94,7 @@ def _told(claude: dict[str, Any]) -> str:
 
 _TOLD: dict[str, Callable[[Any], str]] = {
     "rebuild": itemgetter("told"),
-    "moved": lambda moved: f"{moved['from']} is {moved['to']} now: what is remembered of it went along",
+    "moved": lambda moved: f"{moved['from']} is now {moved['to']}: its memory moved with it",
     "search": _found_by,
     "claude": _told,
     "spooled": "{} events wait for the consumer".format,

@@ -124,18 +124,18 @@ def init(
     All of your memory goes there, redacted once more.
     [bold]claude-mem sync --dry-run[/bold] shows it first.
     """
-    keys.refuse_session("where your memory goes")
+    keys.refuse_session("where your memory is sent")
     from claude_mem_lite.sync import run
 
     open_memory(may_be_new=True)
     chosen = run.begin(hub, name=name or socket.gethostname(), code=code)
     if print_json(dataclasses.asdict(chosen), as_json=as_json):
         return
-    print_line(f"{chosen.hub} is set up; nothing was sent yet: claude-mem sync")
+    print_line(f"{chosen.hub} is set up. Nothing is sent yet; to send your memory: claude-mem sync")
     if not code:
         joins = f"claude-mem sync init HUB --code {chosen.code}"
         print_line(f"On your other machines: {joins}")
-        console.print("The code is a secret: whoever has it and the hub is one of your machines.")
+        console.print("Keep the code secret: anyone with it and the hub counts as one of your machines.")
 
 
 @sync.command("status")
@@ -173,7 +173,11 @@ def leave(
     from claude_mem_lite.sync import run
 
     if erase:
-        confirmed("Only this machine's memory will still have what no other machine has synced.", yes=yes)
+        confirmed(
+            "This removes what this machine published from the hub. "
+            "What no other machine has synced stays on this one only.",
+            yes=yes,
+        )
     open_memory(may_be_new=True)
     run.leave(erase=erase)
     if not print_json({"left": True, "erased": erase}, as_json=as_json):

@@ -41,7 +41,7 @@ def join(
     as_json: AsJson = False,
 ) -> None:
     """Join a team's hub. Nothing is shared until you say so: [bold]claude-mem team share[/bold]."""
-    keys.refuse_session("with whom you share")
+    keys.refuse_session("whom you share with")
     from claude_mem_lite.sync.team import run
 
     open_memory(may_be_new=True)
@@ -49,7 +49,7 @@ def join(
     if print_json(dataclasses.asdict(chosen), as_json=as_json):
         return
     print_line(f"Joined {chosen.hub} as {chosen.name}, fingerprint {chosen.machine}.")
-    console.print("Nothing is shared yet: in a project's folder, claude-mem team share")
+    console.print("Nothing is shared yet. To share a project, run in its folder: claude-mem team share")
     if not code:
         print_line(f"Your colleagues: claude-mem team join HUB --code {chosen.code}")
 
@@ -76,8 +76,8 @@ def share(
     if print_json({"project": project_dir, "shared": kinds}, as_json=as_json):
         return
     said = ", ".join(kinds) or "nothing"
-    print_line(f"{printable(project_dir)}: {said}, from the next sync on.")
-    console.print("claude-mem sync --dry-run shows every line that would go")
+    print_line(f"{printable(project_dir)} shares {said} from the next sync on.")
+    console.print("To see every line that would be sent: claude-mem sync --dry-run")
 
 
 @team.command("list")
@@ -98,12 +98,12 @@ def list_team(*, as_json: AsJson = False) -> None:
     }, as_json=as_json):  # fmt: skip
         return
     if chosen is None:
-        console.print("This machine is in no team: claude-mem team join HUB")
+        console.print("This machine is not in a team. To join one: claude-mem team join HUB")
         return
     last = setup.last(setup.TEAM)
     print_line(f"{chosen.hub}, as {chosen.name} ({chosen.machine}); synced {hubs.synced(last)}")
     for folder, kinds in shared.items():
-        print_line(f"shared of {printable(folder)}: {', '.join(kinds) or 'nothing'}")
+        print_line(f"{printable(folder)} shares {', '.join(kinds) or 'nothing'}")
     for each in authors:
         state = f"trusted as {each.known_as}" if each.known_as else "not trusted: their lines wait"
         said = f"{each.machine}  {state}; {count(each.lines, 'line')}"
@@ -136,7 +136,7 @@ def show(
             said.append(f"  (waits: {printable(each.waits)})", style="bold yellow")
         console.print(said)
     if not found:
-        console.print("Nothing about the projects on this machine.")
+        console.print(f"{printable(name)} shares nothing about the projects on this machine.")
 
 
 @team.command("trust")
@@ -152,11 +152,13 @@ def trust(name: Name, *, yes: Yes = False, as_json: AsJson = False) -> None:
     machines = [each for each in run.machines_of(name) if not each.known_as]
     if machines:
         prints = ", ".join(each.machine for each in machines)
-        confirmed(f"Is {printable(name)}'s fingerprint {prints}? They see it in team list.", yes=yes)
+        confirmed(
+            f"Is {printable(name)}'s fingerprint {prints}? claude-mem team list shows it to them.", yes=yes
+        )
     found = run.trust(name)
     if not print_json([dataclasses.asdict(each) for each in found], as_json=as_json):
         told = sum(each.lines - each.waiting for each in found)
-        print_line(f"{printable(name)} is trusted: {count(told, 'line')} may be told.")
+        print_line(f"{printable(name)} is trusted: {count(told, 'line')} may be shown to sessions.")
 
 
 @team.command("distrust")
@@ -168,7 +170,7 @@ def distrust(name: Name, *, as_json: AsJson = False) -> None:
     open_memory(may_be_new=True)
     found = run.distrust(name)
     if not print_json([dataclasses.asdict(each) for each in found], as_json=as_json):
-        print_line(f"{printable(name)} is not trusted; nothing of theirs is told.")
+        print_line(f"{printable(name)} is no longer trusted; sessions are shown none of their lines.")
 
 
 @team.command("leave")
@@ -181,10 +183,10 @@ def leave(
     as_json: AsJson = False,
 ) -> None:
     """Leave the team: what colleagues shared is deleted here; what you shared stays without --erase."""
-    keys.refuse_session("with whom you share")
+    keys.refuse_session("whom you share with")
     from claude_mem_lite.sync.team import run
 
-    confirmed("What colleagues have shared is deleted here, with whom you trust.", yes=yes)
+    confirmed("This deletes here what colleagues have shared, and whom you trust.", yes=yes)
     open_memory(may_be_new=True)
     run.leave(erase=erase)
     if not print_json({"left": True, "erased": erase}, as_json=as_json):

@@ -55,7 +55,7 @@ _NOUNS = {
 def added_told(added: Counter[str], there: Counter[str]) -> str:
     """Return in a sentence how many rows of each kind were added, and how many were there already."""
     new, old = _rows_told(added), _rows_told(there)
-    return f"{new or 'Nothing new'}{f'; there already: {old}' if old else ''}."
+    return f"{new or 'Nothing new'}{f'; already there: {old}' if old else ''}."
 
 
 def _rows_told(counts: Counter[str]) -> str:

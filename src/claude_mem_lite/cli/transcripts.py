@@ -67,7 +67,7 @@ def take_in(
     open_memory(may_be_new=True)
     with locks.hold(_LOCK) as is_mine:
         if not is_mine:
-            raise ClaudeMemError("another import is on its way: wait until it is done")
+            raise ClaudeMemError("another import is running: try again when it has finished")
         _take(client, project, since, as_json=as_json, quiet=quiet)
 
 
@@ -101,8 +101,8 @@ def _folder(client: ClientName) -> str:
         folder, variable = os.path.join(known.folder, known.transcripts), known.variable
     if not os.path.isdir(folder):
         raise ClaudeMemError(
-            f"there are no transcripts: {folder} is no folder. "
-            f"Where {clients.NAMES[client]} has another one, say so by {variable}"
+            f"there are no transcripts: {folder} is not a folder. "
+            f"If {clients.NAMES[client]} uses another one, set {variable}"
         )
     return folder
 
@@ -145,7 +145,7 @@ def _take(client: ClientName, project: str, since: str, *, as_json: bool, quiet:
     if not print_json(told, as_json=as_json) and not quiet:
         _show(told, found)
     if is_cut_short:
-        errors.print("[yellow]stopped:[/yellow] what is taken in stays; the same command goes on from there")
+        errors.print("[yellow]stopped:[/yellow] what was imported is kept; to continue, run the same command")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -163,7 +163,7 @@ def _reckon(client: ClientName, project: str, since: str, *, has_memory: bool, a
     )
     now = time.time()
     with progress_bar(quiet=as_json) as progress:
-        task = progress.add_task("reckoning", total=sum(each.size_bytes for each in found.sessions))
+        task = progress.add_task("estimating", total=sum(each.size_bytes for each in found.sessions))
         run = (
             importing.Import(found, now=now, learn=learnings.learn, make_room=lambda: None)
             if has_memory
@@ -207,7 +207,7 @@ def _show(told: dict[str, Any], found: Plan) -> None:
     _show_left_out(found)
     if told["claude_usd"]:
         console.print(
-            f"They are in local words. Claude's own would cost about ${told['claude_usd']:.2f}: "
+            f"The rules wrote them. To have Claude rewrite them for about ${told['claude_usd']:.2f}: "
             "[bold]claude-mem compress --pending[/bold]"
         )
 
@@ -215,7 +215,7 @@ def _show(told: dict[str, Any], found: Plan) -> None:
 def _show_reckoned(reckoned: Estimate, found: Plan) -> None:
     projects = sorted({each.project_dir for each in found.sessions})
     print_line(
-        f"{count(reckoned.sessions, 'session')} of {count(len(projects), 'project')} to take in: "
+        f"{count(reckoned.sessions, 'session')} of {count(len(projects), 'project')} to import: "
         f"{count(reckoned.tool_calls, 'tool call')}, {size(reckoned.size_bytes)}, "
         f"about {duration(reckoned.took_s)}, $0."
     )
@@ -224,9 +224,7 @@ def _show_reckoned(reckoned: Estimate, found: Plan) -> None:
         print_line(f"  {printable(path)}: {count(number, 'session')}")
     _show_left_out(found)
     if reckoned.usd:
-        console.print(
-            f"Claude's own words for them, if you ask for them afterwards: about ${reckoned.usd:.2f}."
-        )
+        console.print(f"To have Claude rewrite them afterwards would cost about ${reckoned.usd:.2f}.")
 
 
 def _show_left_out(found: Plan) -> None:
@@ -236,7 +234,7 @@ def _show_left_out(found: Plan) -> None:
     if left_out:
         print_line(f"Left out: {join(left_out, limit=len(left_out))}.")
     if found.left_out["running session"]:
-        print_line("What a session did in the last two minutes is taken in once it is older.")
+        print_line("What a session did in the last two minutes can be imported once it is older.")
 
 
 def duration(seconds: float) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print what would be deleted.")]
 
-_ALL_WELL = "Nothing was wrong; full text and indexes are made anew all the same."
+_ALL_WELL = "Nothing was wrong; full text and indexes were rebuilt all the same."
 _SHORTEST_TEXT = 3
 _FORGOTTEN = {
     "sessions": "session",
@@ -92,7 +92,7 @@ def prune(
         with working("pruning", quiet=as_json):
             pruned = retention.prune(within)
             problems = store.purge() if store.is_unpurged() else list(map(files.vacuum, files.paths()))
-    problems = [f"{problem}; the rest is done: claude-mem prune again" for problem in problems if problem]
+    problems = [f"{problem}; the rest is done: run claude-mem prune again" for problem in problems if problem]
     after = files.sizes()
     counts = dataclasses.asdict(pruned)
     if not print_json({
@@ -100,7 +100,7 @@ def prune(
         "problems": problems,
     }, as_json=as_json):  # fmt: skip
         said = join([count(number, _PRUNED[name]) for name, number in counts.items() if number], limit=9)
-        went = "would go" if dry_run else "gone"
+        went = "would be deleted" if dry_run else "deleted"
         print_line(f"{said} {went}." if said else "Nothing to prune.")
         _print_sizes(before, after)
         print_warnings(problems)
@@ -148,10 +148,10 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
             "--since or --until": since or until, "--match": match}  # fmt: skip
     given = [name for name, value in ways.items() if value]
     if len(given) != 1:
-        said = f"{' and '.join(given)} exclude each other" if given else f"say what: {', '.join(ways)}"
+        said = f"{' and '.join(given)} exclude each other" if given else f"give one of {', '.join(ways)}"
         raise typer.BadParameter(said)
     if match and len(match.strip()) < _SHORTEST_TEXT:
-        raise typer.BadParameter(f"--match with less than {_SHORTEST_TEXT} characters would match nearly all")
+        raise typer.BadParameter(f"--match needs {_SHORTEST_TEXT} characters or more")
     open_memory()
     problems = [] if dry_run else _finished(quiet=as_json)
     project_dir = marking.project_of(project) if project else ""
@@ -181,10 +181,10 @@ def forget(  # noqa: PLR0913  (each is an option of the command)
         said = (
             f"{went}: {told(found)}{of_project}."
             if any(dataclasses.astuple(found))
-            else "Nothing of that is kept."
+            else "Nothing matches; nothing was deleted."
         )
         print_line(said)
-        left = [f"{copy} is the memory as it was before a restore, and was left as it is" for copy in copies]
+        left = [f"{copy} has the memory from before a restore; it was not changed" for copy in copies]
         print_warnings([*problems, *left])
     if problems:
         raise typer.Exit(1)
@@ -200,15 +200,15 @@ def reindex(*, as_json: AsJson = False) -> None:
     from claude_mem_lite.upkeep import reindex as indexing
 
     open_memory()
-    with working("looking over the indexes", quiet=as_json):
+    with working("checking the indexes", quiet=as_json):
         found = indexing.reindex()
     if not print_json(dataclasses.asdict(found), as_json=as_json):
         for line in _wrong(found):
             print_line(line)
         if not found.left:
-            console.print(_ALL_WELL if found.is_clean else "Full text and indexes are made anew.")
+            console.print(_ALL_WELL if found.is_clean else "Full text and indexes were rebuilt.")
     for name, lines in found.left.items():
-        said = f"{name} is damaged ({lines[0]}): claude-mem restore brings a backup back"
+        said = f"{name} is damaged ({lines[0]}): to restore a backup: claude-mem restore FILE"
         print_warning(said)
     if found.left:
         raise typer.Exit(1)
@@ -218,14 +218,14 @@ def _wrong(found: Found) -> list[str]:
     """Return one line for each problem that could be repaired."""
     if found.left:
         return []
-    lines = [f"The full text of {table} was not that of its rows." for table in found.full_text]
+    lines = [f"The full text of {table} did not match its rows." for table in found.full_text]
     lines += [f"{name}: {line}" for name, said in found.indexes.items() for line in said]
     if found.unreadable:
-        lines.append(f"All vectors are to be made anew: {found.unreadable}.")
+        lines.append(f"All vectors will be computed again: {found.unreadable}.")
     if found.missing:
-        lines.append(f"{count(found.missing, 'vector')} to be made anew: lost, or of another text.")
+        lines.append(f"{count(found.missing, 'vector')} will be computed again: missing, or of another text.")
     if found.stray:
-        lines.append(f"{count(found.stray, 'vector')} of rows that are no more: deleted.")
+        lines.append(f"{count(found.stray, 'vector')} of deleted rows removed.")
     return lines
 
 
@@ -236,10 +236,10 @@ def _finished(*, quiet: bool) -> list[str]:
 
     if not store.is_unpurged():
         return []
-    with working("finishing what was cut short", quiet=quiet), supervise.paused() as problems:
+    with working("finishing an interrupted deletion", quiet=quiet), supervise.paused() as problems:
         left = store.purge()
     if left:
-        still = "bytes of what was forgotten before may still be there; try again when this is over"
+        still = "an earlier deletion is unfinished, and its bytes may still be there; fix this and try again"
         raise ClaudeMemError(f"{still}: {', '.join(left)}")
     return problems
 
@@ -248,7 +248,7 @@ def told(found: Forgotten) -> str:
     """Return in words what is forgotten, and last how many sessions get a new summary."""
     said = [count(getattr(found, name), noun) for name, noun in _FORGOTTEN.items() if getattr(found, name)]
     if found.retold:
-        said.append(f"{count(found.retold, 'session')} told anew")
+        said.append(f"{count(found.retold, 'session')} summarized again")
     return join(said, limit=len(said))
 
 
