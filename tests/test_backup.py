@@ -90,7 +90,7 @@ def test_a_backup_replaces_no_file(saved: Path) -> None:
     printed = json.loads(command("backup", str(saved.parent / "second.zip"), "--json").stdout)
 
     assert (again.returncode, again.stdout) == (1, "")
-    assert again.stderr == f"claude-mem: {saved} is there already: choose another name\n"
+    assert again.stderr == f"claude-mem: {saved} already exists: choose another name\n"
     assert saved.read_bytes() == before
     assert (printed["file"], printed["counts"]["observations"]) == (str(saved.parent / "second.zip"), 2)
     assert printed["counts"]["pending_queue"] == 2  # with what had waited in the spool
@@ -224,7 +224,7 @@ def test_a_missing_file_and_a_folder_are_one_line(home: Path) -> None:
 
     assert (missing.returncode, folder.returncode) == (1, 1)
     assert folder.stderr.startswith(f"claude-mem: {home} could not be unpacked ([Errno 21] Is a directory")
-    assert missing.stderr == "claude-mem: there is no /nowhere/at/all\n"
+    assert missing.stderr == "claude-mem: there is no file /nowhere/at/all\n"
 
 
 def test_another_programs_memory_is_not_replaced(

@@ -97,21 +97,21 @@ HOSTILE = {
     "a wrong hash": (of_memory(sha256="0" * 64), "is damaged"),
     "more than it says": (of_memory(size_bytes=10), "is damaged"),
     "a huge part": (of_memory(size_bytes=1 << 60), "needs 1152921504606"),
-    "a negative size": (of_memory(size_bytes=-1), "its manifest says nothing"),
+    "a negative size": (of_memory(size_bytes=-1), "its manifest is invalid"),
     "a newer schema": (said(schema=99), "upgrade claude-mem-lite"),
     "a newer format": (said(format=2), "upgrade claude-mem-lite"),
-    "a manifest of wrong types": (said(schema="7"), "its manifest says nothing"),
+    "a manifest of wrong types": (said(schema="7"), "its manifest is invalid"),
     "a newer schema in the file": (memory_with("PRAGMA user_version = 99"), "has schema 99"),
-    "another program's database": (memory_with("PRAGMA application_id = 1"), "another program's"),
+    "another program's database": (memory_with("PRAGMA application_id = 1"), "belongs to another program"),
     "no database": (other_memory(b"text " * 2_000), "cannot be read"),
-    "an empty database": (other_memory(b""), "another program's"),
+    "an empty database": (other_memory(b""), "belongs to another program"),
     "a trigger": (
         memory_with("CREATE TRIGGER t AFTER INSERT ON sessions BEGIN DELETE FROM learnings; END"),
         "columns, indexes or triggers",
     ),
     "a column that is missing": (
         memory_with("ALTER TABLE sessions DROP COLUMN upgrade_note"),
-        "other tables, columns",
+        "wrong tables, columns",
     ),
 }
 
@@ -170,5 +170,5 @@ def test_what_is_no_backup_is_refused(ponds: Path, tmp_path: Path, kind: str) ->
     """Other archives, links, outside paths and broken files are refused in one line; nothing is written."""
     line = refused(ponds, tmp_path / "other.zip", FOREIGN[kind])
 
-    assert "is no backup of claude-mem" in line
+    assert "is not a claude-mem backup" in line
     assert "\n" not in line

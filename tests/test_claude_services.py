@@ -319,9 +319,9 @@ def test_a_key_for_one_run_brings_its_address(
     restarted = cli("restart")
     status = cli("status")
 
-    wanted = "claude-mem: up --with-key is yours to decide: type it in a shell of your own"
+    wanted = "claude-mem: up --with-key is for you to decide: run this command in your own shell"
     assert refused.stderr.startswith(wanted)
-    assert "no key to hand over" in without.stderr
+    assert "--with-key found no key" in without.stderr
     assert up.stdout.splitlines() == [
         "Services started.",
         "Claude writes, with the key of claude-mem up --with-key, until the services stop",

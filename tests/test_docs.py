@@ -58,7 +58,7 @@ ENDS = {
     "install-hooks --for": (1, "start it once"),
     "up --with-key": (1, "no key to hand over"),
     "restore": (2, "Without a terminal, confirm with --yes"),
-    "sync init": (1, "to have a hub in"),
+    "sync init": (1, "to put a hub in"),
     "sync": (1, "no hub is set up"),
     "forget": (2, "Without a terminal, confirm with --yes"),
     "eval": (1, "cannot read"),

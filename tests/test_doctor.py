@@ -45,13 +45,13 @@ def test_what_failed_is_tried_again_when_told_to(memory: Path) -> None:
         connection.execute("UPDATE task SET queue = queue || '!dead', crashes = 5")
 
     told, cured = findings()["queue"], findings("--fix")["queue"]
-    wait_until(lambda: findings()["queue"]["found"] == "0 events wait, 0 in error, 1 lost for good")
+    wait_until(lambda: findings()["queue"]["found"] == "0 events waiting, 0 in error, 1 lost for good")
     after = findings()["queue"]
     claude_mem("down")
 
     models.open_databases(read_only=True)
     stats = queries.queue_stats()
-    says = "0 events wait, 1 in error, 1 lost for good, 2 messages set aside"
+    says = "0 events waiting, 1 in error, 1 lost for good, 2 messages set aside"
     assert (told["ok"], told["found"]) == (False, says)
     assert (cured["outcome"], after["ok"]) == ("cured", True)
     assert (stats["done"], stats["lost"], stats["set_aside"]) == (1, 1, 0)
@@ -70,7 +70,7 @@ def test_lost_events_are_told_apart_from_those_that_wait(memory: Path) -> None:
 
     found = [line.split()[:2] for line in status if "events" in line and "hooks" not in line]
     assert found == [["spooled", "1"], ["lost", "3"]]
-    assert queue["found"] == "0 events wait, 0 in error, 3 lost for good"
+    assert queue["found"] == "0 events waiting, 0 in error, 3 lost for good"
 
 
 @pytest.mark.usefixtures("memory")
@@ -138,11 +138,11 @@ def test_a_damaged_database_and_index_are_told(memory: Path) -> None:
     damaged = findings()
 
     assert (ahead["full text"]["ok"], ahead["full text"]["cure"]) == (False, "claude-mem reindex")
-    assert "from now" in ahead["clock"]["found"]
+    assert "in the future" in ahead["clock"]["found"]
     assert "hold no event" in ahead["spool"]["found"]
     assert not damaged["queue"]["ok"]
     told = damaged["queue"]["cure"] + damaged["queue"]["found"]
-    assert "move it aside" in told or "could not be looked at" in told
+    assert "move it aside" in told or "could not be checked" in told
 
 
 def test_hooks_of_an_interpreter_that_is_gone_are_told_and_renewed(memory: Path, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_events_that_do_not_fit_the_client_are_told(
     (tmp_path / "claude" / "settings.json").write_text('{"enabledPlugins": {"mem-lite@here": true}}')
     of_plugin = with_client("2.1.329")
 
-    assert upgraded.endswith("events registered, not PostCompact, StopFailure")
+    assert upgraded.endswith("events registered, missing: PostCompact, StopFailure")
     assert "may not know PostCompact, StopFailure" in downgraded
     assert not any("not" in each for each in (fitting, of_plugin.partition(", run by")[0]))
 
@@ -247,7 +247,7 @@ def test_the_api_is_asked_only_when_told_to(fake: FakeMessages, monkeypatch: pyt
     assert fine["ok"]
     assert "knows claude-haiku-4-5-20251001" in fine["found"]
     assert not refused["ok"]
-    assert "mend the key or the network" in refused["cure"]
+    assert "fix the key or the network" in refused["cure"]
 
 
 def test_status_before_anything_is_remembered_says_what_to_do(

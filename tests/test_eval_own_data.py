@@ -110,13 +110,13 @@ def test_a_project_has_rows_of_its_own(home: Path, tmp_path: Path) -> None:
     ("corpus", "queries", "says"),
     [
         ("{}", QUERIES, "corpus.jsonl line 1: it has no _id"),
-        ("not JSON", QUERIES, "corpus.jsonl: a line is no JSON object"),
-        ("[1]", QUERIES, "corpus.jsonl: a line is no JSON object (it holds a list)"),
-        ([ROWS[0], ROWS[0]], QUERIES, "corpus.jsonl line 2: 'otter' is there twice"),
+        ("not JSON", QUERIES, "corpus.jsonl: a line is not a JSON object"),
+        ("[1]", QUERIES, "corpus.jsonl: a line is not a JSON object (it holds a list)"),
+        ([ROWS[0], ROWS[0]], QUERIES, "corpus.jsonl line 2: 'otter' appears twice"),
         ([{"_id": "x"}], QUERIES, "corpus.jsonl line 1: no text"),
         ([ROWS[0] | {"ts": "now"}], QUERIES, "ts is 'now'"),
-        ([ROWS[0] | {"files": 5}], QUERIES, "5 is no text and no list of texts"),
-        (ROWS, "", "queries.jsonl asks nothing"),
+        ([ROWS[0] | {"files": 5}], QUERIES, "5 is neither a text nor a list of texts"),
+        (ROWS, "", "queries.jsonl has no questions"),
         (ROWS, [{"_id": "q", "text": "x"}], "queries.jsonl line 1: it needs text, and in relevant the ids"),
         (ROWS, [{"_id": "q", "text": "x", "relevant": ["whale"]}], "corpus.jsonl has no 'whale'"),
         (
@@ -125,7 +125,7 @@ def test_a_project_has_rows_of_its_own(home: Path, tmp_path: Path) -> None:
             "it needs text, and in relevant the ids",
         ),
         (ROWS, [{"text": "x", "relevant": ["otter"]}], "queries.jsonl line 1: it has no _id"),
-        ("[" * 100_000, QUERIES, "corpus.jsonl: a line is no JSON object"),
+        ("[" * 100_000, QUERIES, "corpus.jsonl: a line is not a JSON object"),
     ],
 )
 def test_a_wrong_file_is_said_in_one_line(
@@ -225,14 +225,18 @@ def test_recall_asks_no_api(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("events", "questions", "says"),
     [
-        (EVENTS, "{", "questions.json is no JSON"),
-        (EVENTS, "[]", "questions.json asks nothing"),
+        (EVENTS, "{", "questions.json is not JSON"),
+        (EVENTS, "[]", "questions.json has no questions"),
         (EVENTS, '[{"question": "Why?"}]', "'Why?' needs answer_contains or must_not_contain"),
-        (EVENTS, '[{"question": "Why?", "answer_contains": [5]}]', "[5] is no text and no list of texts"),
-        ([], json.dumps(ASKED), "has no hook event in any *.jsonl"),
-        ([{"hook_event_name": "Unknown"}], json.dumps(ASKED), "has no hook event in any *.jsonl"),
-        ([{"event": 5}], json.dumps(ASKED), "all.jsonl line 1: it is no hook event"),
-        ("{", json.dumps(ASKED), "all.jsonl: a line is no JSON object"),
+        (
+            EVENTS,
+            '[{"question": "Why?", "answer_contains": [5]}]',
+            "[5] is neither a text nor a list of texts",
+        ),
+        ([], json.dumps(ASKED), "has no hook events in any *.jsonl"),
+        ([{"hook_event_name": "Unknown"}], json.dumps(ASKED), "has no hook events in any *.jsonl"),
+        ([{"event": 5}], json.dumps(ASKED), "all.jsonl line 1: this is not a hook event"),
+        ("{", json.dumps(ASKED), "all.jsonl: a line is not a JSON object"),
     ],
 )
 def test_a_history_that_cannot_be_used_is_said(

@@ -235,7 +235,7 @@ def test_three_requests_in_a_row_that_are_turned_down_end_the_run(court: FakeMes
     captures(5)
     court.faults = [Fault("status", status=400)]
 
-    with pytest.raises(StoppedError, match="request after request is turned down"):
+    with pytest.raises(StoppedError, match="several requests in a row were rejected"):
         replay()
 
     assert len(court.requests) == 3
@@ -303,7 +303,7 @@ def test_compression_that_is_stopped_tells_what_it_has(court: FakeMessages, memo
     done = run("compression", "--with-qag")
 
     assert done.returncode == 1
-    assert "stopped: what is left of the daily budget of $0.03 is too little" in done.stderr
+    assert "stopped: too little is left of the daily budget of $0.03" in done.stderr
     assert "local" in done.stdout
     assert "Traceback" not in done.stderr
 

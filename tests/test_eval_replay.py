@@ -148,7 +148,7 @@ def test_the_folder_is_that_of_the_current_project(home: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("sessions", "says"),
-    [(None, "is no folder"), (0, "no transcript of a session (*.jsonl)"), (2, "has 2 of the 3 sessions")],
+    [(None, "is not a folder"), (0, "there are no transcripts (*.jsonl)"), (2, "has 2 of the 3 sessions")],
 )
 def test_too_little_to_replay_is_said_in_one_line(
     sessions: int | None, says: str, home: Path, tmp_path: Path

@@ -133,7 +133,7 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
     assert [line["kind"] for line in found] == ["claude-mem", "session", "observation", "call", "cost"]
     assert {line.get("project_dir", "/p") for line in found} == {"/p"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    says = f"claude-mem: {path} is there already: choose another name\n"
+    says = f"claude-mem: {path} already exists: choose another name\n"
     assert (again.returncode, again.stderr) == (1, says)
 
 
@@ -154,7 +154,7 @@ def test_a_file_takes_nothing_away(
 
     with outfile.created(str(path)) as file:
         file.write(b"a")
-    with pytest.raises(ClaudeMemError, match="is there already"), outfile.created(f"{path}2"):
+    with pytest.raises(ClaudeMemError, match="already exists"), outfile.created(f"{path}2"):
         (tmp_path / "notes2").write_text("mine")
 
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {

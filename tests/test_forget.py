@@ -205,7 +205,9 @@ def test_a_path_that_is_nothing_is_not_the_project_above_it(memory: Path, tmp_pa
 
     done = command("forget", "--project", str(tmp_path / "typo"), "--yes")
 
-    said = f"claude-mem: no project {tmp_path / 'typo'} is known, and there is no such folder\n"
+    said = (
+        f"claude-mem: {tmp_path / 'typo'} is neither a known project nor a folder: claude-mem project list\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
     assert sessions_kept() == 1
 

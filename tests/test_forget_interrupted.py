@@ -85,7 +85,7 @@ def test_a_service_of_somebody_else_is_left_alone(web_and_consumer: Path) -> Non
     done = command("forget", "--session", DOOMED, "--yes")
 
     assert (done.returncode, done.stdout) == (1, "")
-    says = "claude-mem: a consumer runs that claude-mem up has not started: stop it, then try again\n"
+    says = "claude-mem: a consumer process runs that claude-mem up did not start: stop it, then try again\n"
     assert done.stderr == says
     assert sessions_kept() == 1
 

@@ -175,10 +175,10 @@ WRONG = {
     "a field less": ({"kind": "session", "id": "s"}, "project_dir Field required"),
     "another type": (a_session(summary=7), "summary Input should be a valid string"),
     "a wrong time": (a_session(started_at="yesterday"), "started_at String should match"),
-    "no time": (a_session(started_at="2026-99-99T99:99:99.000000Z"), "started_at Value error, is no time"),
+    "no time": (a_session(started_at="2026-99-99T99:99:99.000000Z"), "started_at Value error, is not a time"),
     "yet to come": (
         a_session(ended_at="9999-12-31T00:00:00.000000Z"),
-        "ended_at Value error, is yet to come",
+        "ended_at Value error, is in the future",
     ),
     "a wrong state": (a_session(status="open"), "status Input should be"),
     "no id": (a_session(id=""), "id Value should have at least 1"),
@@ -237,4 +237,4 @@ def test_what_is_no_export_is_refused(memory: Path, tmp_path: Path, content: str
     done = command("import", "memory", str(path))
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert done.stderr.startswith(f"claude-mem: {path}: no export of claude-mem: its first line is not")
+    assert done.stderr.startswith(f"claude-mem: {path}: not a claude-mem export: its first line is not")

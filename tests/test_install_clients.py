@@ -234,8 +234,8 @@ def test_the_doctor_looks_at_every_client(name: str) -> None:
     again = client.installation
     assert without == (f"{client.told} runs without the hooks: {again}", "")
     assert sound[0].startswith(f"{len(client.events)} events")
-    assert missing == (f"{len(client.events)} events registered, not {first}", again)
-    assert (lost[1], nameless) == (again, ("they are registered as Claude Code's", again))
+    assert missing == (f"{len(client.events)} events registered, missing: {first}", again)
+    assert (lost[1], nameless) == (again, ("they are registered as hooks of Claude Code", again))
 
 
 def test_the_doctor_knows_what_codex_was_told_to_trust(folders: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_lost_memory_is_made_anew_and_told(services: Path) -> None:
     doctor = json.loads(claude_mem("doctor", "--json").stdout)
 
     said = (
-        "was gone, empty or older than queue.db: 2 sessions are made anew from 14 events of queue.db, since"
+        "was missing, empty or older than queue.db: rebuilding 2 sessions from 14 events of queue.db, since"
     )
     assert (anew, remembered()) == (before, before)
     for up in (emptied, deleted):

@@ -246,7 +246,7 @@ def test_only_one_run_is_at_work(ponds: Path, other: str) -> None:
 
     run("auto", progress=once(others))
 
-    line = "claude-mem: another claude-mem reembed is at work: wait until it is through, or stop it\n"
+    line = "claude-mem: another claude-mem reembed is running: try again when it has finished, or stop it\n"
     assert [(each.returncode, each.stdout, each.stderr) for each in refused] == [(1, "", line)] * 2
     assert settings.load().embedding_model == "auto"
 

@@ -214,10 +214,10 @@ def test_a_memory_without_sessions_gives_a_report_that_says_so(memory: Path, tmp
     in_html = run("--html", "report.html", cwd=tmp_path)
 
     assert [done.returncode for done in (text, in_markdown, in_json, in_html)] == [0] * 4
-    assert "No session in this time. --days 30 looks further back" in text.stdout
-    assert "No session falls into this time." in in_markdown.stdout
+    assert "No sessions in this period. --days 30 looks further back" in text.stdout
+    assert "No sessions in this period." in in_markdown.stdout
     assert json.loads(in_json.stdout)["sessions"] == []
-    assert "No session falls into this time." in visible((tmp_path / "report.html").read_text())
+    assert "No sessions in this period." in visible((tmp_path / "report.html").read_text())
 
 
 def test_the_project_is_that_of_the_folder_unless_said_otherwise(memory: Path, tmp_path: Path) -> None:
@@ -278,5 +278,5 @@ def test_a_page_replaces_an_earlier_one_and_nothing_else(memory: Path, tmp_path:
     assert "an earlier one" not in report.read_text()
     assert report.stat().st_mode & 0o777 == 0o600
     assert (refused.returncode, other.read_text()) == (1, "<!doctype html>\n<html lang='en'>mine")
-    assert f"{other} is there already" in refused.stderr
+    assert f"{other} already exists" in refused.stderr
     assert sorted(each.name for each in tmp_path.iterdir()) == ["other.html", "report.html"]

@@ -109,7 +109,7 @@ def test_status_survives_what_it_shows(home: Path) -> None:
     damaged = claude_mem("status")
 
     assert (shown.returncode, damaged.returncode) == (1, 1)
-    assert "KeyError: [/x] → claude-mem doctor --fix tries it once more" in shown.stdout
+    assert "KeyError: [/x] → claude-mem doctor --fix tries it again" in shown.stdout
     assert "move it aside" in damaged.stdout
     assert shown.stderr + damaged.stderr == ""
 

@@ -79,7 +79,7 @@ def test_migrate_refuses_a_file_that_is_too_old(home: Path) -> None:
     models.memory_database.execute_sql(f"PRAGMA user_version = {migrations.TOO_OLD}")
     models.close_databases()
 
-    with pytest.raises(ClaudeMemError, match="claude-mem up of a version of") as refused:
+    with pytest.raises(ClaudeMemError, match="install a version of") as refused:
         models.open_databases()
 
     assert f"has schema {migrations.TOO_OLD}" in str(refused.value)

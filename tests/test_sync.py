@@ -250,7 +250,7 @@ def cut_segment(machines: list[Machine], hub: Path) -> None:
     path = max((hub / "claude-mem").rglob("*.jsonl"), key=lambda each: each.stat().st_mtime_ns)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    assert "is not whole" in machines[1].sync().refused[0]
+    assert "is incomplete" in machines[1].sync().refused[0]
     path.write_bytes(whole)
 
 
@@ -368,7 +368,7 @@ def test_whoever_holds_the_hub_writes_in_nobodys_name(two: list[Machine], hub_fi
 def test_an_address_that_is_no_hub_is_said(home: Path, tmp_path: Path) -> None:
     """A wrong hub address is refused with one line."""
     for address, said in {
-        "/mnt/usb": "is no hub: folder:PATH", "folder:": "is no hub", f"folder:{tmp_path}/no": "no folder",
+        "/mnt/usb": "is not a hub: give folder", "folder:": "not a hub", f"folder:{tmp_path}/no": "no folder",
         f"git:{tmp_path}/no": "does not appear to be a git repository",
     }.items():  # fmt: skip
         with pytest.raises(ClaudeMemError, match=said):

@@ -141,7 +141,11 @@ def down(world: World) -> Iterator[str]:
         world.do("ALTER ROLE ann LOGIN")
     else:
         world.at.rename(world.at.with_name("away"))
-        yield "is not there" if world.hub == "folder" else "does not appear to be a git repository"
+        yield (
+            "does not exist: is its disk mounted"
+            if world.hub == "folder"
+            else "does not appear to be a git repository"
+        )
         world.at.with_name("away").rename(world.at)
 
 
@@ -285,7 +289,7 @@ def test_sixty_poisoned_lines_come_through_a_hub_and_none_is_active_or_unmarked(
                 learn("/p/pond", text[:1_990], confidence=0.95)
         stranger.sync()
         refused = world.other.sync().refused
-        expected = ["calls itself 'laptop0' and does not know your code"]
+        expected = ["calls itself 'laptop0' and does not have your code"]
         assert [why.partition(" ")[2] for why in refused] == expected
         assert world.known() == []
         return

@@ -188,7 +188,7 @@ def test_a_fault_is_one_line_and_loses_nothing(two: list[Machine], server: str, 
         "newer": (
             "UPDATE claude_mem.version SET number = number + 1",
             "UPDATE claude_mem.version SET number = number - 1",
-            "is of a newer version: upgrade claude-mem-lite here",
+            "has a newer version: upgrade claude-mem-lite here",
         ),
         "gone": (
             "ALTER SCHEMA claude_mem RENAME TO away", "ALTER SCHEMA away RENAME TO claude_mem", "has no hub"
@@ -219,7 +219,7 @@ def test_an_older_schema_is_brought_up_to_date_by_its_owner(
         admin.execute("UPDATE claude_mem.version SET number = 1")
     with one:
         remember()
-    with one, pytest.raises(ClaudeMemError, match="brought up to date as its owner syncs"):
+    with one, pytest.raises(ClaudeMemError, match="it is upgraded when its owner syncs"):
         hub_at(address(url.replace("ann", "bob"))).names()
 
     settle(one, other)

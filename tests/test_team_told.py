@@ -228,7 +228,7 @@ def test_too_many_lines_are_left_out(hostile: list[Member], monkeypatch: pytest.
     outcome = bob.meets()
 
     assert len(bob.waiting()) <= 5
-    assert {why.rpartition(": ")[2] for why in outcome.left_out} == {"is one of more than 5"}
+    assert {why.rpartition(": ")[2] for why in outcome.left_out} == {"exceeds the limit of 5 lines"}
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -274,4 +274,4 @@ def test_a_session_decides_neither_whom_to_trust_nor_what_to_share(
     done = [claude_mem("team", *each) for each in words]
 
     assert [each.returncode for each in done] == [1] * 4
-    assert all("yours to decide" in each.stderr for each in done)
+    assert all("for you to decide" in each.stderr for each in done)

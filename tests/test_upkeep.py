@@ -211,7 +211,7 @@ def test_a_busy_database_costs_only_its_vacuum(memory: Path) -> None:
         other.execute("BEGIN IMMEDIATE")
         locked = files.vacuum(config.memory_path())
 
-    problem = "claude-mem.db was vacuumed, but another process keeps its WAL from being emptied"
+    problem = "claude-mem.db was vacuumed, but another process keeps its WAL from being truncated"
     assert done.returncode == 1
     assert done.stdout.startswith("1 log file deleted.")
     assert done.stderr == f"! {problem}; the rest is done: run claude-mem prune again\n"

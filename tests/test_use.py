@@ -160,7 +160,7 @@ def test_why_tells_where_a_line_came_from(memory: Path) -> None:
         ("eeee", "6 characters or more"),
         ("", "6 characters or more"),
         ("session-1", ""),
-        ("session-", "more than one id begins so"),
+        ("session-", "more than one id begins with it"),
     ],
 )
 def test_why_says_what_is_wrong_with_an_id(memory: Path, row_id: str, message: str) -> None:

@@ -108,7 +108,7 @@ def turned_down(name: str, reason: str, *, now: float) -> Step:
         return Step(PACE_S, failure="rejected", reason=reason)
     _second_chance(rejected)
     circuit_breaker.save(dataclasses.replace(before, rejected=rejected))
-    return close_gate(SetupError(f"request after request is turned down: {reason}"), now=now)
+    return close_gate(SetupError(f"several requests in a row were rejected: {reason}"), now=now)
 
 
 def useless_pause_s(attempts: int) -> float:

@@ -92,7 +92,7 @@ def _show(report: Report) -> None:
     print_line(", ".join(numbers))
     if not report.sessions:
         everywhere = "" if report.project_dir is None else ", --all-projects everywhere"
-        print_line(f"No session in this time. --days 30 looks further back{everywhere}.", "dim")
+        print_line(f"No sessions in this period. --days 30 looks further back{everywhere}.", "dim")
     _show_days(report.days)
     for session in report.sessions[:_MOST_SESSIONS]:
         _show_session(session, with_project=report.project_dir is None)

@@ -73,6 +73,6 @@ def _row(prefix: str) -> Row:
             f"{prefix!r}: nothing has this id, and the beginning of one has {_SHORTEST} characters or more"
         )
     if len(found) != 1:
-        what = "more than one id begins so" if found else "nothing has this id"
+        what = "more than one id begins with it" if found else "nothing has this id"
         raise queries.UnknownIdError(f"{prefix!r}: {what}; search and context show the ids")
     return found[0]

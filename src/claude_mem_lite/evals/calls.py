@@ -65,7 +65,7 @@ class Caller:
         if before.kind == "outage" and now < before.until:
             raise StoppedError(Step(before.until - now, failure="outage", reason=before.reason))
         if requests.worst_usd(request, chosen.price) > cost.left_today(chosen, now=now):
-            reason = f"what is left of the daily budget of ${chosen.daily_budget_usd:.2f} is too little"
+            reason = f"too little is left of the daily budget of ${chosen.daily_budget_usd:.2f}"
             raise StoppedError(Step(None, failure="budget", reason=reason))
         try:
             entry_id, answer = request_cycle.ask(request, chosen, now=now)
@@ -88,5 +88,5 @@ class Caller:
         self.turned_down[reason] += 1
         self._rejected += 1
         if self._rejected >= circuit_breaker.MAX_REJECTED_IN_A_ROW:
-            reason = f"request after request is turned down: {reason}"
+            reason = f"several requests in a row were rejected: {reason}"
             raise StoppedError(Step(None, failure="rejected", reason=reason))

@@ -68,7 +68,7 @@ class Judge:
             found = prompts.parsed(answer, told.text)
             if found is not None:
                 return found
-        self.caller.turned_down["the judge's answer cannot be used"] += 1
+        self.caller.turned_down["the judge's answer was invalid"] += 1
         return None
 
 

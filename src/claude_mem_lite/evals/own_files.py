@@ -14,7 +14,7 @@ def lines_of(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
     Raises: ClaudeMemError when the file cannot be read or a line is no JSON object.
     """
-    with _opened(path, ": a line is no JSON object") as file:
+    with _opened(path, ": a line is not a JSON object") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 yield f"{path} line {number}", _object(json.loads(line))
@@ -22,7 +22,7 @@ def lines_of(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def read(path: str) -> Any:
     """Return what a JSON file holds. Raises: ClaudeMemError."""
-    with _opened(path, " is no JSON") as file:
+    with _opened(path, " is not JSON") as file:
         return json.load(file)
 
 
@@ -42,7 +42,7 @@ def strings(where: str, value: Any) -> list[str]:
     """Return a list of texts; a single text becomes a list. Raises: ClaudeMemError for anything else."""
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list) or not all(isinstance(each, str) and each for each in found):
-        raise ClaudeMemError(f"{where}: {value!r} is no text and no list of texts")
+        raise ClaudeMemError(f"{where}: {value!r} is neither a text nor a list of texts")
     return found
 
 

@@ -54,7 +54,7 @@ def evaluate(folder: str, advance: Callable[[str, int, int], object] = lambda *_
     asked = questions(os.path.join(folder, _QUESTIONS))
     played = list(events(folder))
     if not played:
-        raise ClaudeMemError(f"{folder} has no hook event in any *.jsonl: see claude-mem eval recall --help")
+        raise ClaudeMemError(f"{folder} has no hook events in any *.jsonl: see claude-mem eval recall --help")
     max_chars, ignored = config.capture_limits()
     with temporary_memory():
         for event, project_dir in played:
@@ -87,7 +87,7 @@ def events(folder: str) -> Iterator[tuple[dict[str, Any], str]]:
         for where, line in lines_of(os.path.join(folder, name)) if name.endswith(".jsonl") else ():
             event, given = (line["event"], line.get("env") or {}) if "event" in line else (line, {})
             if not isinstance(event, dict) or not isinstance(given, dict):
-                raise ClaudeMemError(f"{where}: it is no hook event")
+                raise ClaudeMemError(f"{where}: this is not a hook event")
             if _is_taken(event, known) and not event.get("stop_hook_active"):
                 start = given.get("CLAUDE_PROJECT_DIR") or event.get("cwd") or os.path.abspath(folder)
                 yield event, config.project_dir(str(start))
@@ -121,7 +121,7 @@ def questions(path: str) -> list[Question]:
         found.append(Question(text, wanted, forbidden))
     if not found:
         raise ClaudeMemError(
-            f'{path} asks nothing: it needs a list of {{"question": …, "answer_contains": […]}}'
+            f'{path} has no questions: it needs a list of {{"question": …, "answer_contains": […]}}'
         )
     return found
 

@@ -57,16 +57,16 @@ class _Past:
 def sessions_in(folder: str) -> Plan:
     """Return the sessions of a folder of transcripts, oldest first. Raises: ClaudeMemError for too few."""
     if not os.path.isdir(folder):
-        raise ClaudeMemError(f"there are no transcripts: {os.path.abspath(folder)} is no folder")
+        raise ClaudeMemError(f"there are no transcripts: {os.path.abspath(folder)} is not a folder")
     found = Plan()
     told = (looked_at(session) for session in find_in(folder, found.left_out))
     found.sessions = sorted((session for session in told if session), key=by_time)
     if not found.sessions:
-        raise ClaudeMemError(f"no transcript of a session (*.jsonl) is in {os.path.abspath(folder)}")
+        raise ClaudeMemError(f"there are no transcripts (*.jsonl) in {os.path.abspath(folder)}")
     if len(found.sessions) < LEAST_SESSIONS:
         raise ClaudeMemError(
             f"{os.path.abspath(folder)} has {len(found.sessions)} of the {LEAST_SESSIONS} sessions that a "
-            "replay needs at least: try again when there are more"
+            "replay needs: try again when there are more"
         )
     return found
 

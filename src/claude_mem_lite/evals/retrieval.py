@@ -82,7 +82,7 @@ def corpus(folder: str) -> list[Row]:
         summary = str(row.get("text") or row.get("summary") or "")
         if row_id in found or not (title or summary):
             raise ClaudeMemError(
-                f"{where}: " + (f"{row_id!r} is there twice" if row_id in found else "no text")
+                f"{where}: " + (f"{row_id!r} appears twice" if row_id in found else "no text")
             )
         found[row_id] = {
             "id": row_id,
@@ -114,7 +114,7 @@ def queries(folder: str) -> list[Row]:
             "rel": strings(where, relevant),
         })  # fmt: skip
     if not found:
-        raise ClaudeMemError(f"{path} asks nothing: it has no line")
+        raise ClaudeMemError(f"{path} has no questions: it is empty")
     return found
 
 
@@ -161,5 +161,5 @@ def _id(where: str, row: Row) -> str:
 
 def _number(where: str, value: Any) -> float:
     if type(value) not in {int, float} or not 0 <= value < 2**37:
-        raise ClaudeMemError(f"{where}: ts is {value!r}, which is no time in Unix seconds")
+        raise ClaudeMemError(f"{where}: ts is {value!r}, which is not a time in Unix seconds")
     return float(value)

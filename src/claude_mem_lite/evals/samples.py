@@ -104,7 +104,7 @@ def replayable(tiers: Collection[str], *, count: int, since: str = "") -> list[S
 def no_raw() -> str:
     """Return why nothing can be replayed, and what to do."""
     return (
-        "no tool call is kept as it came, so there is nothing to compare an observation with: "
+        "no raw events are kept, so there is nothing to compare an observation with: "
         f"set [retention] keep_raw = 100 in {config.config_path()}, and try again after a session"
     )
 

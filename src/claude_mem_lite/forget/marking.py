@@ -105,7 +105,7 @@ def whole_ids(prefixes: Iterable[str]) -> tuple[str, ...]:
     for prefix in prefixes:
         answers = {row_id for table in _WITH_IDS for row_id in _answering(table, "id", prefix)}
         answers |= team.ids_from(prefix) if len(prefix) >= MIN_ID_PREFIX else set()
-        found.append(_the_one(prefix, answers, "nothing that is remembered"))
+        found.append(_the_one(prefix, answers, "no observation, session or learning"))
     return tuple(found)
 
 
@@ -149,7 +149,7 @@ def project_of(path: str, *, may_be_new: bool = False) -> str:
     if given in known_projects():
         return given
     if not may_be_new and not os.path.isdir(given):
-        raise ClaudeMemError(f"no project {given} is known, and there is no such folder")
+        raise ClaudeMemError(f"{given} is neither a known project nor a folder: claude-mem project list")
     return projects.of(given)
 
 
@@ -165,7 +165,7 @@ def _the_one(prefix: str, answers: set[str], nobody: str) -> str:
     if prefix in answers:
         return prefix
     if len(answers) != 1:
-        what = "more than one id begins so" if answers else f"{nobody} has this id"
+        what = "more than one id begins with it" if answers else f"{nobody} has this id"
         raise UnknownIdError(f"{prefix!r}: {what}; search shows the ids")
     return answers.pop()
 

@@ -94,7 +94,7 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
                 _retell(session_id, wanted)
         _read_code_anew(marked, wanted)
         problems = [
-            f"{problem}: bytes of it may still be there; claude-mem prune goes on with that"
+            f"{problem}: forgotten bytes may still be there; to finish: claude-mem prune"
             for problem in store.purge()
         ]
     done = _counted(marked, lines, len(spooled), len(shared))
@@ -157,7 +157,7 @@ def _forget_vectors(marked: Marked, quotes: dict[str, Any]) -> None:
             "function": marked.functions,
         })  # fmt: skip
     except VectorsError as error:
-        log.info("the vectors are made anew: %s", error)
+        log.info("the vectors will be computed again: %s", error)
         vectors.discard()
         embeddings.forget_vectors()
 

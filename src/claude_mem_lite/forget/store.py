@@ -115,7 +115,7 @@ def purge() -> list[str]:
     try:
         damage.rebuild_full_text()
     except sqlite3.OperationalError as error:
-        return [f"the full text could not be made anew ({error})"]
+        return [f"the full text could not be rebuilt ({error})"]
     problems = [problem for problem in map(files.vacuum, files.paths()) if problem]
     if not problems:
         State.delete().where(State.name == _PURGING).execute()

@@ -167,12 +167,12 @@ def opened(path: str, *, folder_of: Callable[[str, str], str]) -> Iterator[Origi
     try:
         if connection.execute("PRAGMA application_id").fetchone()[0] == config.MEMORY_APPLICATION_ID:
             raise ClaudeMemError(
-                f"{path} is a memory of claude-mem-lite: claude-mem export and import memory take that over"
+                f"{path} is a memory of claude-mem-lite: use claude-mem export and claude-mem import memory"
             )
         original = Original(connection, folder_of)
         if "sdk_sessions" not in original._names() and "observations" not in original._names():  # noqa: SLF001
             raise ClaudeMemError(
-                f"{path} has none of the tables of the original claude-mem: nothing was taken"
+                f"{path} has none of the tables of the original claude-mem: nothing was imported"
             )
         yield original
     except sqlite3.Error as error:

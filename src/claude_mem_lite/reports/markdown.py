@@ -33,7 +33,7 @@ def _lines(report: Report) -> Iterator[str]:
 def _sessions(report: Report) -> Iterator[str]:
     yield from ("", "## Sessions", "")
     if not report.sessions:
-        yield "No session falls into this time."
+        yield "No sessions in this period."
     for session in report.sessions[:_MOST_SESSIONS]:
         yield from _session(session, with_project=report.project_dir is None)
     if more := words.left_out(len(report.sessions), _MOST_SESSIONS):
@@ -66,7 +66,7 @@ def _graphs(report: Report) -> Iterator[str]:
     """Yield the calls as Mermaid, which GitHub and others draw; `render` escapes the names."""
     graphs = [graph for graph in report.graphs if graph.calls]
     if graphs:
-        yield from ("", "## Calls of what changed", "")
+        yield from ("", "## Calls of changed functions", "")
     for graph in graphs[:_MOST_GRAPHS]:
         if len(graphs) > 1:
             yield from (f"### {_plain(words.project(graph.project_dir))}", "")

@@ -105,7 +105,7 @@ def _header(report: Report, sections: Sequence[Element]) -> Element:
 
 def _timeline(report: Report) -> Element | None:
     if not report.sessions:
-        return section("sessions", "Sessions", element("p", "No session falls into this time."))
+        return section("sessions", "Sessions", element("p", "No sessions in this period."))
     projects = Counter(session.project_dir for session in report.sessions)
     colours = {
         project: f"k{at}" for at, (project, _) in enumerate(projects.most_common(_MOST_COLOURS), start=1)

@@ -30,7 +30,7 @@ def run() -> Iterator[Callable[[str], None]]:
     with open(_run_path(), "a", encoding="utf-8") as lock:
         if not _taken(lock.fileno()):
             raise ClaudeMemError(
-                "another claude-mem reembed is at work: wait until it is through, or stop it"
+                "another claude-mem reembed is running: try again when it has finished, or stop it"
             )
 
         def say(key: str) -> None:

@@ -59,7 +59,7 @@ def install(kind: Supervisor) -> list[str]:
     program_of = "launchctl" if kind == "launchd" else "systemctl"
     if shutil.which(program_of) is None:
         raise ClaudeMemError(
-            f"there is no {program_of} on this machine: without it, sessions start the services"
+            f"there is no {program_of} on this machine; sessions start the services without it"
         )
     written = paths(kind)
     os.makedirs(_folder(kind), exist_ok=True)

@@ -65,7 +65,7 @@ def examine() -> Iterator[Finding]:
                 raise
             name = check.__name__.removeprefix("_")
             yield Finding(
-                name, f"could not be looked at: {error}", "see the finding above, or claude-mem status"
+                name, f"could not be checked: {error}", "see the finding above, or claude-mem status"
             )
 
 
@@ -82,10 +82,12 @@ def _folder() -> Iterator[Finding]:
     ]
     if wrong:
         yield Finding(
-            "owner", f"{wrong[0]} is a link or another user's", "put a folder or file of your own there"
+            "owner",
+            f"{wrong[0]} is a symbolic link or belongs to another user",
+            "replace it with a folder or file of your own",
         )
     else:
-        yield Finding("owner", f"{home} and what is in it are yours")
+        yield Finding("owner", f"{home} and its files belong to you")
     open_ones = list(_open_to_others(home))
     if open_ones:
         found = f"{len(open_ones)} files or folders are open to others: {open_ones[0]}"
@@ -116,15 +118,13 @@ def _disk() -> Iterator[Finding]:
     yield Finding(
         "disk",
         f"{free >> 20:,} MB are free",
-        "make room: claude-mem prune shows what can go" if is_low else "",
+        "free some space: claude-mem prune --dry-run shows what it would delete" if is_low else "",
     )
 
 
 def _settings() -> Iterator[Finding]:
     wrong = settings.problem()
-    yield Finding(
-        "config.toml", wrong or "can be used as it is", f"mend {config.config_path()}" if wrong else ""
-    )
+    yield Finding("config.toml", wrong or "valid", f"fix {config.config_path()}" if wrong else "")
 
 
 def _databases() -> Iterator[Finding]:
@@ -141,10 +141,10 @@ def _databases() -> Iterator[Finding]:
         with closing(connect(path, mode="ro", timeout_s=10)) as connection:
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if not os.access(path, os.W_OK) or not os.access(os.path.dirname(path), os.W_OK):
-            cure = f"chmod u+w {shlex.quote(path)}, or have its disk mounted for writing"
+            cure = f"chmod u+w {shlex.quote(path)}, or mount its disk for writing"
             yield Finding(name, f"{path} cannot be written", cure)
         elif name == "memory" and version > newest:
-            yield Finding(name, f"schema {version}, this version knows {newest}", "upgrade claude-mem-lite")
+            yield Finding(name, f"schema {version}, this version has {newest}", "upgrade claude-mem-lite")
         elif name == "memory" and version < newest:
             yield Finding(name, f"schema {version} of {newest}", "claude-mem up", models.open_databases)
         else:
@@ -170,7 +170,7 @@ def _index() -> Iterator[Finding]:
     if not _has_memory(read_only=False):
         return
     wrong = damage.wrong_full_text()
-    found = f"the index of {', '.join(wrong)} is not what its table has" if wrong else "as its tables"
+    found = f"the index of {', '.join(wrong)} differs from its table" if wrong else "matches its tables"
     yield Finding("full text", found, "claude-mem reindex" if wrong else "")
     state = inventory.state()
     if state["problem"] and state["setting"] != inventory.NONE:
@@ -210,13 +210,15 @@ def _queue() -> Iterator[Finding]:
     stats = queries.queue_stats()
     oldest_s = max(0.0, -_ahead_s(stats["oldest_raw"]))
     lost = stats["lost"] + len(spool.lost_files())
-    told = f"{stats['raw']} events wait, {stats['error']} in error{f', {lost} lost for good' if lost else ''}"
+    told = f"{stats['raw']} events waiting, {stats['error']} in error" + (
+        f", {lost} lost for good" if lost else ""
+    )
     rebuilt = rebuild.state()
     if oldest_s > STUCK_S and not (rebuilt and rebuilt.left):
-        cure = f"claude-mem restart; if it stays so, see {config.log_dir()}/consumer.jsonl"
+        cure = f"claude-mem restart; if that does not help, see {config.log_dir()}/consumer.jsonl"
         yield Finding("queue", f"{told}, the oldest for {oldest_s / 60:.0f} minutes", cure, backlog.requeue)
     elif stats["error"] + stats["set_aside"]:
-        cure = f"see why in {config.log_dir()}/consumer.jsonl; claude-mem doctor --fix tries them once more"
+        cure = f"see why in {config.log_dir()}/consumer.jsonl; claude-mem doctor --fix tries them again"
         aside = f", {stats['set_aside']} messages set aside" if stats["set_aside"] else ""
         yield Finding("queue", told + aside, cure, backlog.retry_failed)
     else:
@@ -225,10 +227,10 @@ def _queue() -> Iterator[Finding]:
     is_ahead = ahead_s > _AHEAD_S
     yield Finding(
         "clock",
-        f"the newest event is of {ahead_s / 60:.0f} minutes from now"
+        f"the newest event is dated {ahead_s / 60:.0f} minutes in the future"
         if is_ahead
-        else "not behind the events",
-        "set the clock: what comes now sorts before what is there" if is_ahead else "",
+        else "not behind the newest event",
+        "set the clock: new events sort before the existing ones" if is_ahead else "",
     )
 
 
@@ -254,14 +256,12 @@ def _spool() -> Iterator[Finding]:
     waiting = len(spool.waiting())
     broken = sum(path.endswith(spool.BROKEN) for path in spool.files())
     if waiting and not locks.is_held("consumer.lock"):
-        yield Finding(
-            "spool", f"{waiting} events wait to be taken in", "claude-mem up", backlog.take_in_spool
-        )
+        yield Finding("spool", f"{waiting} events wait to be queued", "claude-mem up", backlog.take_in_spool)
     elif broken:
-        cure = f"look at {config.spool_dir()}/*{spool.BROKEN}, then delete them"
+        cure = f"inspect {config.spool_dir()}/*{spool.BROKEN}, then delete them"
         yield Finding("spool", f"{broken} files hold no event", cure)
     else:
-        yield Finding("spool", f"{waiting} events are being taken in" if waiting else "empty")
+        yield Finding("spool", f"{waiting} events are being queued" if waiting else "empty")
 
 
 def _hooks() -> Iterator[Finding]:
@@ -273,10 +273,10 @@ def _hooks() -> Iterator[Finding]:
     elif wrong := _wrong_events(set(registered)):
         yield Finding("hooks", wrong, "claude-mem install-hooks", install.install)
     elif install.is_guarding() != bool(guards.all_on()):
-        found = "the hook of guards does not agree with the guards that are on"
+        found = "the guard hook does not match the guards that are on"
         yield Finding("hooks", found, "claude-mem doctor --fix", install.sync_guard)
     elif gone:
-        found = f"they name {gone[0]}, which is not there"
+        found = f"they name {gone[0]}, which does not exist"
         yield Finding("hooks", found, "claude-mem install-hooks", install.install)
     else:
         yield _interpreters(registered)
@@ -289,7 +289,7 @@ def _wrong_events(registered: set[str]) -> str:
         return f"your Claude Code may not know {', '.join(unknown)}: it could ignore all of its settings"
     missing = ", ".join(sorted(wanted - registered))
     return missing and (
-        f"{len(registered)} events registered, not {missing}" if registered else "not installed"
+        f"{len(registered)} events registered, missing: {missing}" if registered else "not installed"
     )
 
 
@@ -300,8 +300,8 @@ def _interpreters(registered: dict[str, str]) -> Finding:
     useless = [path for path in interpreters if not _is_recent(path)]
     if useless:
         removal = found_plugin.removal if found_plugin else "claude-mem uninstall-hooks"
-        cure = f"put a newer one on the PATH, or {removal} and claude-mem install-hooks"
-        return Finding("hooks", f"they are run by {useless[0]}, which is no Python 3.11 or newer", cure)
+        cure = f"put a newer Python on the PATH, or {removal} and claude-mem install-hooks"
+        return Finding("hooks", f"they are run by {useless[0]}, which is not Python 3.11 or newer", cure)
     whose = f" of {found_plugin.told}" if found_plugin else ""
     other = "" if found_plugin or interpreters == {sys.executable} else f", not by {sys.executable}"
     run_by = ", ".join(sorted(interpreters))
@@ -321,7 +321,7 @@ def _languages() -> Iterator[Finding]:
     if os.path.exists(os.path.join(folder, ".git")):
         advice = languages.advice(sources.unmapped(folder))
         found, _, cure = advice.partition("; ")
-        yield Finding("languages", found or "the code map knows those of this project", cure)
+        yield Finding("languages", found or "the code map reads those of this project", cure)
 
 
 def _is_recent(python: str) -> bool:
@@ -349,8 +349,8 @@ def _latency() -> Iterator[Finding]:
         stored, said = _stored_in(os.path.join(folder, "queue.db")), _last_word(folder)
     took_ms = statistics.median(times)
     if stored != _HOOK_RUNS:
-        found = f"stored {stored} of {_HOOK_RUNS} events of a trial{said and f': {said}'}"
-        yield Finding("a hook", found, "install claude-mem-lite anew, then claude-mem install-hooks")
+        found = f"stored {stored} of {_HOOK_RUNS} trial events{said and f': {said}'}"
+        yield Finding("a hook", found, "reinstall claude-mem-lite, then claude-mem install-hooks")
     else:
         slow = "; is the machine loaded, or the disk slow?" if took_ms > SLOW_HOOK_MS else ""
         yield Finding("a hook", f"takes {took_ms:.0f} ms (median of {_HOOK_RUNS}){slow}")
@@ -382,7 +382,7 @@ def ask_api(chosen: Any) -> Finding:
             return Finding("API", f"not asked: {client.look(chosen)} writes, on your plan")
         api.look(chosen)
     except api.ClaudeError as error:
-        return Finding("API", str(error), "mend the key or the network, then claude-mem restart")
+        return Finding("API", str(error), "fix the key or the network, then claude-mem restart")
     return Finding("API", f"answers, and knows {chosen.model}")
 
 

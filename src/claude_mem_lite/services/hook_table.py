@@ -116,12 +116,12 @@ def read(path: str) -> str:
     except (ValueError, RecursionError) as error:
         raise ClaudeMemError(
             f"{path} is not plain JSON ({error}): it was left untouched. "
-            "Take out comments, trailing commas or a byte order mark, then try again."
+            "Remove comments, trailing commas or a byte order mark, then try again."
         ) from error
     if not isinstance(settings, dict) or not _is_hook_table(settings.get("hooks", {})):
         raise ClaudeMemError(
             f'{path} is not an object with lists of groups under "hooks": it was left untouched. '
-            "Mend it, then try again."
+            "Fix it, then try again."
         )
     return text
 

@@ -51,7 +51,7 @@ def install(*, client_version: str | None = None) -> Installation:
     hook_table.read(path)  # what cannot be edited is refused before anything is changed
     if found := plugin.enabled(claude_dir()):
         raise ClaudeMemError(
-            f"{found.told} has registered the hooks already, and nothing was installed: "
+            f"{found.told} already registers the hooks, so nothing was installed: "
             f"{found.removal}, then try again"
         )
     skill = _skill_path()

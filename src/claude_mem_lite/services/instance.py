@@ -111,7 +111,7 @@ def stop_when_orphaned() -> None:
             _end_all()
         for path in sorted(path for path in seen if seen[path] != files.get(path)):
             _log().error(
-                "%s was deleted, emptied or replaced meanwhile: starting anew with what is there", path
+                "%s was deleted, emptied or replaced: restarting with the files that are there now", path
             )
         os.kill(os.getpid(), signal.SIGTERM)
 

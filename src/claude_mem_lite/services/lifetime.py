@@ -37,7 +37,7 @@ def look(*, now: float | None = None) -> str:
     if kind is not None:
         return ""
     if migrations.schema() > len(migrations.MIGRATIONS):
-        log.error("another installation has changed the schema: these services know nothing of it, and stop")
+        log.error("another installation has upgraded the schema beyond this version: the services stop")
     elif is_idle(settings.load(), now=now):
         log.info("nobody has needed the services: they stop until the next session")
     else:

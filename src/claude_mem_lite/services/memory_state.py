@@ -46,7 +46,8 @@ def state() -> dict[str, Any]:
             if not damage.explains(error):
                 raise
             path = config.queue_path() if part in {"queue", "last_errors"} else config.memory_path()
-            cure = "if it is damaged, move it aside and restart" if os.path.exists(path) else "claude-mem up"
+            damaged = "if it is damaged, move it aside, then claude-mem restart"
+            cure = damaged if os.path.exists(path) else "claude-mem up"
             found["unreadable"] = f"{path} cannot be read ({error}): {cure}"
     return found
 
@@ -113,7 +114,7 @@ def _errors() -> list[dict[str, Any]]:
             "id": row.id,
             "tool_name": row.tool_name,
             "note": row.note,
-            "cure": "claude-mem doctor --fix tries it once more",
+            "cure": "claude-mem doctor --fix tries it again",
         }
         for row in queries.last_errors()
     ]

@@ -96,8 +96,8 @@ def install(client: Client) -> Registration:
     """
     if not client.is_here:
         raise ClaudeMemError(
-            f"{client.told} has no folder {client.folder}, and nothing was installed: "
-            f"start it once, or name its folder by {client.variable}, then try again"
+            f"{client.told} has no folder {client.folder}, so nothing was installed: "
+            f"start it once, or set {client.variable} to its folder, then try again"
         )
     wanted = hook_table.entries(client.events, functools.partial(hook_table.command, client=client.name))
     is_new = first_state.register(client.path, wanted)
@@ -127,12 +127,12 @@ def look(client: Client) -> tuple[str, str]:
     if not there:
         return f"{client.told} runs without the hooks: {client.installation}", ""
     if missing := [name for name in client.events if name not in there]:
-        return f"{len(there)} events registered, not {', '.join(missing)}", client.installation
+        return f"{len(there)} events registered, missing: {', '.join(missing)}", client.installation
     words = [word for command in there.values() for word in words_of(command)]
     if gone := [word for word in words if word.startswith("/") and not os.path.exists(word)]:
-        return f"they name {gone[0]}, which is not there", client.installation
+        return f"they name {gone[0]}, which does not exist", client.installation
     if not all(f" {client.name} " in command for command in there.values()):
-        return "they are registered as Claude Code's", client.installation
+        return "they are registered as hooks of Claude Code", client.installation
     if client.name == clients.CODEX and (untrusted := sorted(set(there) - _trusted(client))):
         return f"{len(there)} events registered, not trusted: {', '.join(untrusted)}", client.advice
     return f"{len(there)} events", ""

@@ -66,7 +66,8 @@ def outdated() -> list[str]:
 
 def told_of(old: list[str]) -> str:
     """Describe in words what is wrong with outdated services."""
-    return f"{' and '.join(old)} run other code than this installation, {installed.PACKAGE}"
+    run = "run" if len(old) > 1 else "runs"
+    return f"{' and '.join(old)} {run} other code than this installation, {installed.PACKAGE}"
 
 
 def ask(method: str, *arguments: str | bool) -> Any:

@@ -12,8 +12,8 @@ from claude_mem_lite.services import install, other_clients, plugin, process_sta
 _ANSWER_S = 2.0
 # What the user can do about a pause; an outage passes by itself.
 _MENDABLE = {
-    "setup": "mend it, then claude-mem restart",
-    "budget": "what waits goes on at 00:00 UTC, or raise [claude] daily_budget_usd",
+    "setup": "fix that, then claude-mem restart",
+    "budget": "waiting work continues at 00:00 UTC, or raise [claude] daily_budget_usd",
 }
 
 
@@ -84,8 +84,8 @@ def _look_at_hooks(found: dict[str, Any]) -> str:
     others = (command for each in found["clients"].values() for command in each.values())
     run_by = [*found["hooks_run_by"], *map(install.interpreter, others)]
     gone = [path for path in run_by if not _can_run(path)]
-    cure = "put it on the PATH" if installed else "claude-mem install-hooks"
-    return f"the hooks are run by {gone[0]}, which is not there: {cure}" if gone else ""
+    cure = "put Python on the PATH" if installed else "claude-mem install-hooks"
+    return f"the hooks are run by {gone[0]}, which is missing or not executable: {cure}" if gone else ""
 
 
 def _can_run(program: str) -> bool:

@@ -61,7 +61,7 @@ def up(*, with_key: bool = False) -> Literal["", "started", "replaced"]:
     kind = agents.installed()
     if with_key and kind is not None:
         raise ClaudeMemError(
-            f"{kind} runs the services and gets no key from here: set api_key in {config.config_path()}"
+            f"{kind} runs the services, so --with-key has no effect: set api_key in {config.config_path()}"
         )
     variable, is_new_key = _agree(with_key=with_key)
     is_hook = bool(os.environ.get(keys.STARTED_BY))
@@ -164,7 +164,7 @@ def paused() -> Iterator[list[str]]:
         for name in NAMES:
             if name not in names and instance.is_running(name):
                 raise ClaudeMemError(
-                    f"a {name} runs that claude-mem up has not started: stop it, then try again"
+                    f"a {name} process runs that claude-mem up did not start: stop it, then try again"
                 )
         try:
             if kind and names:
@@ -211,7 +211,7 @@ def _agree(*, with_key: bool) -> tuple[str, bool]:
         keys.refuse_session("up --with-key")
         variable = keys.named()
         if not variable:
-            raise ClaudeMemError(f"neither {' nor '.join(keys.KINDS)} is set here: no key to hand over")
+            raise ClaudeMemError(f"--with-key found no key: set {' or '.join(keys.KINDS)} in this shell")
         return variable, keys.agree(variable)
     chosen = settings.load().api_key_from
     return "", chosen != keys.NONE and not keys.in_session() and keys.agree(chosen)
@@ -300,7 +300,7 @@ def _wait(done: Callable[[], bool], timeout_s: float, failure: str) -> None:
 def _check_paths() -> None:
     for path in (config.home(), sys.executable):
         if "%" in path:
-            raise ClaudeMemError(f"{path}: supervisord takes no path with a % in it; choose another")
+            raise ClaudeMemError(f"{path}: supervisord cannot use a path with a %; choose another")
     length = len(os.fsencode(config.home() + _LONGEST_SOCKET))
     if length > _MAX_SOCKET_BYTES:
         raise ClaudeMemError(
@@ -321,6 +321,6 @@ def _alone() -> Iterator[None]:
         _wait(
             lambda: process_states.ask("getState") is not False,
             STOP_TIMEOUT_S,
-            "the services that end did not end",
+            "the services were stopping and did not stop",
         )
         yield

@@ -21,11 +21,11 @@ _MEMORY = "claude-mem.db"
 FULL_TEXT = ("observations", "sessions", "learnings", "function_map")
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
 _CURES = {
-    _MEMORY: "claude-mem down, move it aside, then claude-mem restore your last backup,"
-    " or claude-mem up, which makes anew what queue.db still has",
-    "queue.db": "claude-mem down, move it aside, then claude-mem up takes in what lies in the spool",
+    _MEMORY: "run claude-mem down, move it aside, then claude-mem restore your last backup,"
+    " or claude-mem up, which rebuilds what queue.db still has",
+    "queue.db": "run claude-mem down, move it aside, then claude-mem up, which reads what the spool has",
 }
-_OTHER_SCHEMA = "has other tables, columns, indexes or triggers than it should"
+_OTHER_SCHEMA = "has wrong tables, columns, indexes or triggers"
 # SQLite's result codes for wrong content in a file. Every other error is temporary or not the file's fault.
 _CODES = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB}
 
@@ -92,10 +92,10 @@ def problem(path: str) -> str:
         try:
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             if is_memory and application != config.MEMORY_APPLICATION_ID:
-                return "is another program's database"
+                return "belongs to another program"
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if is_memory and not TOO_OLD < version <= len(MIGRATIONS):
-                return f"has schema {version}, this version knows {len(MIGRATIONS)}"
+                return f"has schema {version}, this version has {len(MIGRATIONS)}"
             if _is_other(connection, path, version):
                 return _OTHER_SCHEMA
             wrong = _checked(connection, "integrity_check")

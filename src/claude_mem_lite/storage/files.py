@@ -69,16 +69,14 @@ def vacuum(path: str) -> str:
             is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.OperationalError as error:
         return f"{name} could not be vacuumed ({error})"
-    return f"{name} was vacuumed, but another process keeps its WAL from being emptied" if is_busy else ""
+    return f"{name} was vacuumed, but another process keeps its WAL from being truncated" if is_busy else ""
 
 
 def refuse_read_only() -> None:
     """Raise ClaudeMemError if an existing database is not writable."""
     for path in filter(os.path.exists, paths()):
         if not os.access(path, os.W_OK):
-            raise ClaudeMemError(
-                f"{path} cannot be written: chmod u+w it, or have its disk mounted for writing"
-            )
+            raise ClaudeMemError(f"{path} cannot be written: chmod u+w it, or mount its disk for writing")
 
 
 def is_hollow(path: str) -> bool:
@@ -145,7 +143,9 @@ def held(path: str) -> Iterator[sqlite3.Connection | None]:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
-            raise ClaudeMemError(f"{path} is in use ({error}): end what uses it, then try again") from error
+            raise ClaudeMemError(
+                f"{path} is in use ({error}): stop the program that uses it, then try again"
+            ) from error
         except sqlite3.DatabaseError:
             is_readable = False
         yield connection if is_readable else None

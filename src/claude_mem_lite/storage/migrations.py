@@ -190,13 +190,13 @@ def schema() -> int:
 
 
 def _refuse_unknown(version: int) -> None:
-    found = f"{config.memory_path()} has schema {version}, this version knows {len(MIGRATIONS)}"
+    found = f"{config.memory_path()} has schema {version}, this version has {len(MIGRATIONS)}"
     if version > len(MIGRATIONS):
         raise ClaudeMemError(f"{found}: upgrade claude-mem-lite.")
     if 0 < version <= TOO_OLD:
         raise ClaudeMemError(
-            f"{found} and none before {TOO_OLD + 1}: run claude-mem up of a version of 22 to 25 November 2026"
-            " once, then upgrade again"
+            f"{found} and upgrades none before {TOO_OLD + 1}: install a version of 22 to 25 November 2026,"
+            " run claude-mem up once, then upgrade again"
         )
 
 

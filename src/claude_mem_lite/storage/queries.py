@@ -328,7 +328,7 @@ def row_by_prefix(table: Any, prefix: str, *, shown_by: str, project_dir: str | 
         found = list(rows.limit(2))
     if len(found) != 1:
         noun = table.__name__.lower()
-        what = f"more than one {noun} answers to it" if found else f"no {noun} has this id"
+        what = f"more than one {noun} has an id that begins with it" if found else f"no {noun} has this id"
         raise UnknownIdError(f"{noun} {prefix!r}: {what}; {shown_by} shows the ids")
     return found[0]
 

@@ -34,8 +34,8 @@ class Rebuild:
         """One sentence on the loss and the progress of the rebuild."""
         how_far = f"{self.left} to go" if self.left else "done"
         return (
-            f"{config.memory_path()} was gone, empty or older than queue.db: {self.sessions} sessions are"
-            f" made anew from {self.events} events of queue.db, since {self.since[:10]}, {how_far}"
+            f"{config.memory_path()} was missing, empty or older than queue.db: rebuilding {self.sessions}"
+            f" sessions from {self.events} events of queue.db, since {self.since[:10]}: {how_far}"
         )
 
 

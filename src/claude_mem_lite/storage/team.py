@@ -260,6 +260,6 @@ def _read(query: str, *values: Any, most_s: float = math.inf) -> Iterator[Any]:
 def _migrate(connection: sqlite3.Connection) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > len(_STEPS):
-        raise ClaudeMemError(f"{path()} is of a newer version: upgrade claude-mem-lite")
+        raise ClaudeMemError(f"{path()} was written by a newer version: upgrade claude-mem-lite")
     for number, script in enumerate(_STEPS[version:], version + 1):
         connection.executescript(f"BEGIN IMMEDIATE; {script} PRAGMA user_version = {number}; COMMIT;")

@@ -30,7 +30,7 @@ def read(data: bytes, machine: str, code: str) -> tuple[str, str]:
         card = json.loads(data[:_MOST_BYTES])
         name, public, proof = (str(card[key]) for key in ("name", "key", "proof"))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise WrongCardError(f"{machine} does not say who it is") from error
+        raise WrongCardError(f"the card of {machine} cannot be read") from error
     if signing.machine_of(public) != machine or not signing.is_proof(proof, code, public):
-        raise WrongCardError(f"{machine} calls itself {name[:_MOST_SAID]!r} and does not know your code")
+        raise WrongCardError(f"{machine} calls itself {name[:_MOST_SAID]!r} and does not have your code")
     return name, public

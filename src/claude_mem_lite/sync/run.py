@@ -37,7 +37,7 @@ def begin(address: str, *, name: str, code: str = "") -> Setup:
     Raises: ClaudeMemError when a hub is set up already, or none can be created at that address.
     """
     if setup.is_set_up():
-        raise ClaudeMemError("a hub is set up already: claude-mem sync leave comes first")
+        raise ClaudeMemError("a hub is already set up; to use another one, first run claude-mem sync leave")
     hub_at(address).create()
     chosen = setup.Setup(address, signing.ensure(), name, code or signing.new_code())
     with facts.transaction():
@@ -176,7 +176,7 @@ def _pull(  # noqa: PLR0913  (what is read, by whom)
         outcome.refused.append(str(error))
         return False
     if after not in {-1, said.after}:
-        outcome.refused.append(f"{name} waits for the file before it")
+        outcome.refused.append(f"{name} waits for the file before it, which has not arrived")
         return False
     is_own = name.machine == machine
     with facts.transaction():

@@ -77,7 +77,7 @@ def cleaned(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a line, redacted once more. Raises: WrongLineError when that was not enough."""
     sent: dict[str, Any] = checked(fields).model_dump(mode="json")
     if checked(sent).model_dump(mode="json") != sent:
-        raise lines.WrongLineError("still holds a secret after it was redacted")
+        raise lines.WrongLineError("still contains a secret after redaction")
     return sent
 
 
@@ -115,16 +115,16 @@ def opened(name: Name, data: bytes, public: str) -> tuple[dict[str, Any], list[b
     try:
         ending, head = object_of(end), object_of(body.partition(b"\n")[0])
     except lines.WrongLineError as error:
-        raise WrongSegmentError(f"{name} is not whole") from error
+        raise WrongSegmentError(f"{name} is incomplete") from error
     signature = ending.get("signature")
     if ending.get("kind") != _END or not isinstance(signature, str):
-        raise WrongSegmentError(f"{name} is not whole")
+        raise WrongSegmentError(f"{name} is incomplete")
     if not signing.is_signed(body, signature, public):
         raise WrongSegmentError(f"{name} is not signed by its machine")
     if (head.get("machine"), head.get("generation"), head.get("number")) != (
         name.machine, name.generation, name.number,
     ):  # fmt: skip
-        raise WrongSegmentError(f"{name} has another segment's name")
+        raise WrongSegmentError(f"{name} has the content of another file")
     numbers = [head.get("format"), head.get("schema"), head.get("after"), head.get("whole", 0)]
     if not all(map(_is_count, numbers)) or numbers[0] != FORMAT or head["schema"] > len(MIGRATIONS):
         raise WrongSegmentError(f"{name.machine} runs a newer version: upgrade claude-mem-lite here")
@@ -137,16 +137,16 @@ def _parsed(line: bytes) -> tuple[int, Record | Forgotten]:
     if given.get("kind") == _FORGOTTEN:
         kind, dead, seq = given.get("of"), given.get("digest"), given.get("seq")
         if not isinstance(kind, str) or kind not in RULES or not isinstance(dead, str) or not _is_count(seq):
-            raise lines.WrongLineError("is no tombstone")
+            raise lines.WrongLineError("is not a valid record of something forgotten")
         return given["seq"], Forgotten(kind, dead)
     meta = given.pop("sync", None)
     parsed = checked(given)
     if not isinstance(meta, dict) or parsed.kind not in RULES or not _is_count(meta.get("seq")):
-        raise lines.WrongLineError("does not say which version it is")
+        raise lines.WrongLineError("has no version")
     fields = parsed.model_dump(mode="json", exclude={"kind"})
     if parsed.kind == "learning":
         if not isinstance(meta.get("base"), (int, float)) or not 0 <= meta["base"] <= 1:
-            raise lines.WrongLineError("does not say how sure it was")
+            raise lines.WrongLineError("has no confidence")
         fields["base"] = float(meta["base"])
     versions, evidence = _versions(meta, parsed.kind), _evidence(meta)
     return int(meta["seq"]), records.merged(*[Record(parsed.kind, fields, versions, evidence)] * 2)
@@ -164,7 +164,7 @@ def _versions(meta: Mapping[str, Any], kind: str) -> dict[str, records.Version]:
     found = {}
     for group, version in given.items():
         if not isinstance(version, list) or [_is_count(each) for each in version[:3]] != [True] * 3:
-            raise lines.WrongLineError("has a version that is none")
+            raise lines.WrongLineError("has an invalid version")
         forgot, users, clock, machine = [*version, ""][:4]
         found[group] = (forgot, users, clock, str(machine))
     return found
@@ -175,10 +175,10 @@ def _evidence(meta: Mapping[str, Any]) -> dict[str, records.Evidence]:
     given = meta.get("evidence")
     for machine, each in given.items() if isinstance(given, dict) else ():
         if not isinstance(each, list) or [_is_count(number) for number in each[:2]] != [True] * 2:
-            raise lines.WrongLineError("has evidence that is none")
+            raise lines.WrongLineError("has invalid evidence")
         added = each[-1]
         if not isinstance(added, (int, float)) or not -_MOST_ADDED <= added <= _MOST_ADDED:
-            raise lines.WrongLineError("has evidence that is none")
+            raise lines.WrongLineError("has invalid evidence")
         found[str(machine)] = (each[0], each[1], float(added))
     return found
 
@@ -192,9 +192,9 @@ def object_of(line: bytes) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise lines.WrongLineError("is no JSON") from error
+        raise lines.WrongLineError("is not JSON") from error
     if not isinstance(found, dict):
-        raise lines.WrongLineError("is no object")
+        raise lines.WrongLineError("is not an object")
     return found
 
 

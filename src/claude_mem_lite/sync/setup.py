@@ -22,7 +22,7 @@ OWN, TEAM = "sync", "team"
 _NAMES = {OWN: "a sync", TEAM: "a sync with the team"}
 _NOTHING = {
     OWN: "no hub is set up: claude-mem sync init folder:PATH, git:REPOSITORY or postgres:URL",
-    TEAM: "this machine is in no team: claude-mem team join HUB",
+    TEAM: "this machine is not in a team; to join one: claude-mem team join HUB",
 }
 
 
@@ -112,7 +112,7 @@ def recorded(chosen: Setup, of: str = OWN) -> Iterator[Outcome]:
     outcome = Outcome()
     with locks.hold(f"{of}.lock") as is_mine:
         if not is_mine:
-            raise ClaudeMemError(f"{_NAMES[of]} is at work already")
+            raise ClaudeMemError(f"{_NAMES[of]} is already running: try again when it has finished")
         how: dict[str, Any] = {"at": inbox.utc_now(), "hub": chosen.hub}
         try:
             yield outcome

@@ -62,28 +62,28 @@ def unpack(path: str, folder: str, *, newest_schema: int) -> dict[str, Any]:
             entries = {entry.filename: entry for entry in packed.infolist()}
             if set(entries) != {_MANIFEST, *PARTS} or len(packed.infolist()) != len(entries):
                 raise ClaudeMemError(
-                    f"{path} is no backup of claude-mem: it has other files in it than a backup"
+                    f"{path} is not a claude-mem backup: it has other files in it than a backup"
                 )
             if any(stat.S_ISLNK(entry.external_attr >> 16) or entry.is_dir() for entry in entries.values()):
-                raise ClaudeMemError(f"{path} is no backup of claude-mem: it has a link or a folder in it")
+                raise ClaudeMemError(f"{path} is not a claude-mem backup: it has a link or a folder in it")
             if any(entry.compress_type not in _PACKED for entry in entries.values()):
-                raise ClaudeMemError(f"{path} is no backup of claude-mem: it is packed in another way")
+                raise ClaudeMemError(f"{path} is not a claude-mem backup: it is compressed in another way")
             manifest = _manifest(packed, entries[_MANIFEST], path, newest_schema)
             sizes = {name: manifest["parts"][name]["size_bytes"] for name in PARTS}
             free = shutil.disk_usage(folder).free - _KEEP_FREE_BYTES
             if sum(sizes.values()) > free:
-                raise ClaudeMemError(f"{path} needs {sum(sizes.values())} bytes, and {folder} has {free}")
+                raise ClaudeMemError(f"{path} needs {sum(sizes.values())} bytes; {folder} has {free} free")
             for name in PARTS:
                 with packed.open(entries[name]) as source:
                     digest, size_bytes = _copy(source, os.path.join(folder, name), most=sizes[name])
                 if (digest, size_bytes) != (manifest["parts"][name]["sha256"], sizes[name]):
-                    raise ClaudeMemError(f"{path} is damaged: its {name} is not the one that was packed")
+                    raise ClaudeMemError(f"{path} is damaged: its {name} does not match its manifest")
     except FileNotFoundError as error:
-        raise ClaudeMemError(f"there is no {path}") from error
+        raise ClaudeMemError(f"there is no file {path}") from error
     except OSError as error:
         raise ClaudeMemError(f"{path} could not be unpacked ({error})") from error
     except _BROKEN as error:
-        raise ClaudeMemError(f"{path} is no backup of claude-mem, or damaged ({error})") from error
+        raise ClaudeMemError(f"{path} is not a claude-mem backup, or is damaged ({error})") from error
     return manifest
 
 
@@ -91,16 +91,14 @@ def _manifest(
     packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, newest_schema: int
 ) -> dict[str, Any]:
     if entry.file_size > _MOST_MANIFEST_BYTES:
-        raise ClaudeMemError(f"{path} is no backup of claude-mem: its manifest has {entry.file_size} bytes")
+        raise ClaudeMemError(f"{path} is not a claude-mem backup: its manifest has {entry.file_size} bytes")
     with packed.open(entry) as file:
         manifest = json.loads(file.read(_MOST_MANIFEST_BYTES))
     if not _is_manifest(manifest):
-        raise ClaudeMemError(
-            f"{path} is no backup of claude-mem: its manifest says nothing that a backup's says"
-        )
+        raise ClaudeMemError(f"{path} is not a claude-mem backup: its manifest is invalid")
     if manifest["format"] > FORMAT or manifest["schema"] > newest_schema:
         raise ClaudeMemError(
-            f"{path} is of a newer version (schema {manifest['schema']}, this one knows {newest_schema}): "
+            f"{path} is from a newer version (schema {manifest['schema']}, this one has {newest_schema}): "
             "upgrade claude-mem-lite"
         )
     return dict(manifest)

@@ -37,7 +37,7 @@ def staging() -> Iterator[str]:
     folder = os.path.join(config.home(), "staging")
     with locks.hold("staging.lock") as is_mine:
         if not is_mine:
-            raise ClaudeMemError("a backup, a restore or a forget is at work: wait until it is through")
+            raise ClaudeMemError("a backup, restore or forget is running: try again when it has finished")
         shutil.rmtree(folder, ignore_errors=True)  # left by a process that was killed
         os.makedirs(folder, mode=0o700)
         try:
@@ -100,16 +100,16 @@ def put_in_place(
         except (OSError, sqlite3.Error) as error:
             shutil.rmtree(kept, ignore_errors=True)
             raise ClaudeMemError(
-                f"nothing was restored: what is there could not be kept ({error})"
+                f"nothing was restored: the current memory could not be copied ({error})"
             ) from error
         vectors.discard()
         for path, live in held:
             try:
                 _put(os.path.join(folder, os.path.basename(path)), path, live, kept)
             except (OSError, sqlite3.Error) as error:
-                was = f"; what was there is in {kept}" if os.path.isdir(kept) else ""
+                was = f"; the previous memory is in {kept}" if os.path.isdir(kept) else ""
                 raise ClaudeMemError(
-                    f"{path} could not be put in place ({error}): mend that, then restore again{was}"
+                    f"{path} could not be put in place ({error}): fix that, then restore again{was}"
                 ) from error
         holding.close()
         models.open_databases()

@@ -65,7 +65,7 @@ def take_in(
         is_head = False
     if not is_head:
         head = line(lines.Head().model_dump())
-        raise ClaudeMemError(f"no export of claude-mem: its first line is not {head}")
+        raise ClaudeMemError(f"not a claude-mem export: its first line is not {head}")
     for batch in _batches(numbered, taken.wrong):
         with memory_database.atomic():
             for number, told in batch:

@@ -42,9 +42,9 @@ def _past(text: str, info: ValidationInfo) -> str:
     try:
         at = dt.datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError("is no time") from error
+        raise ValueError("is not a time") from error
     if at > dt.datetime.now(dt.UTC) + (info.context or _CLOCKS_APART):
-        raise ValueError("is yet to come")
+        raise ValueError("is in the future")
     return text
 
 

@@ -12,7 +12,7 @@ from claude_mem_lite.errors import ClaudeMemError
 def refuse_taken(path: str) -> None:
     """Raise ClaudeMemError if the path exists already, or its folder does not exist."""
     if os.path.lexists(path):
-        raise ClaudeMemError(f"{path} is there already: choose another name")
+        raise ClaudeMemError(f"{path} already exists: choose another name")
     if not os.path.isdir(folder := os.path.dirname(path)):
         raise ClaudeMemError(f"there is no folder {folder} to write to")
 

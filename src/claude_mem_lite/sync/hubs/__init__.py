@@ -59,5 +59,5 @@ def hub_at(address: str, *, is_team: bool = False) -> Hub:
         return GitHub(where, branch=_TEAM, own="team.git") if is_team else GitHub(where)
     role = "#ROLE" if is_team else ""
     raise ClaudeMemError(
-        f"{address!r} is no hub: folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL{role}"
+        f"{address!r} is not a hub: give folder:PATH, git:URL, git:PATH#BRANCH or postgres:URL{role}"
     )

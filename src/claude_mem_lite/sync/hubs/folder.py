@@ -23,17 +23,17 @@ class FolderHub:
         """Create the hub, unless it exists."""
         above = os.path.dirname(self.folder)
         if not os.path.isdir(above):
-            raise ClaudeMemError(f"there is no folder {above} to have a hub in")
+            raise ClaudeMemError(f"there is no folder {above} to put a hub in")
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             self._put(_MARK, b"claude-mem sync\n")
         except OSError as error:
-            raise ClaudeMemError(f"the hub {self.folder} cannot be made ({error})") from error
+            raise ClaudeMemError(f"the hub {self.folder} cannot be created ({error})") from error
 
     def names(self, projects: Collection[str] | None = None) -> list[str]:  # noqa: ARG002  (it lists all)
         """Return the names of all files."""
         if not os.path.isfile(os.path.join(self.folder, _MARK)):
-            raise ClaudeMemError(f"the hub {self.folder} is not there: is its disk mounted?")
+            raise ClaudeMemError(f"the hub {self.folder} does not exist: is its disk mounted?")
         try:
             found = [
                 f"{machine.name}/{file}"

@@ -67,7 +67,7 @@ class GitHub:
                     self._tidy()
                 return
             self._look()
-        raise ClaudeMemError(f"the hub {self.repository} took no push in {_TRIES} tries ({said})")
+        raise ClaudeMemError(f"the hub {self.repository} rejected {_TRIES} pushes ({said}): try again later")
 
     def _push(self, *arguments: str) -> str:
         """Push; return "" if it was accepted, or git's message if it lost a race. Raises: ClaudeMemError."""

@@ -94,11 +94,11 @@ class PostgresHub:
             given: dict[str, Any] = dict(conninfo_to_dict(where))
         except psycopg.Error as error:
             raise ClaudeMemError(
-                f"{where!r} names no database: postgres:postgresql://USER@HOST/NAME"
+                f"{where!r} is not the address of a database: give postgres:postgresql://USER@HOST/NAME"
             ) from error
         if given.get("password"):
             raise ClaudeMemError(
-                "the hub's address holds a password: put it into ~/.pgpass, and leave it out"
+                "the hub's address contains a password: put it in ~/.pgpass and remove it from the address"
             )
         self.place = f"{given.get('host', given.get('service', 'this machine'))}/{given.get('dbname', '')}"
         hosts = filter(None, str(given.get("host") or "").split(","))
@@ -140,7 +140,7 @@ class PostgresHub:
                 sql.SQL("SELECT data FROM {} WHERE {}").format(self._table, _matches(key)), [*key.values()]
             ).fetchone()
         if found is None:
-            raise ClaudeMemError(f"{name} was taken out of the hub {self.place}: the next sync goes on")
+            raise ClaudeMemError(f"{name} was removed from the hub {self.place} meanwhile: sync again")
         return bytes(found[0])
 
     def publish(self, added: Mapping[str, bytes], dropped: Collection[str]) -> None:
@@ -190,12 +190,12 @@ class PostgresHub:
 
     def _check(self, version: int) -> None:
         if version < 0:
-            raise ClaudeMemError(f"the database {self.place} has no hub: claude-mem sync init makes one")
+            raise ClaudeMemError(f"the database {self.place} has no hub; to create one: claude-mem sync init")
         if version > len(_MIGRATIONS):
-            raise ClaudeMemError(f"the hub {self.place} is of a newer version: upgrade claude-mem-lite here")
+            raise ClaudeMemError(f"the hub {self.place} has a newer version: upgrade claude-mem-lite here")
         if version < len(_MIGRATIONS):
             raise ClaudeMemError(
-                f"the hub {self.place} is of an older version: it is brought up to date as its owner syncs"
+                f"the hub {self.place} has an older version: it is upgraded when its owner syncs"
             )
 
     @contextmanager
@@ -243,7 +243,7 @@ class PostgresTeamHub(PostgresHub):
         where, _, self.team = where.rpartition("#")
         if not where or not self.team:
             raise ClaudeMemError(
-                "a team's hub names the role of the team: postgres:postgresql://USER@HOST/NAME#ROLE"
+                "a team's hub needs the team's role in its address: postgres:postgresql://USER@HOST/NAME#ROLE"
             )
         super().__init__(where)
 
@@ -254,8 +254,8 @@ class PostgresTeamHub(PostgresHub):
             found = database.execute("SELECT claude_mem.is_member(%s)", (self.team,)).fetchone()
         if not found or not found[0]:
             raise ClaudeMemError(
-                f"your role at {self.place} is not a member of {self.team}: its administrator says"
-                f" GRANT {self.team} TO you"
+                f"your role at {self.place} is not a member of {self.team}: ask its administrator"
+                f" to run GRANT {self.team} TO your role"
             )
 
     def names(self, projects: Collection[str] | None = None) -> list[str]:

@@ -67,7 +67,7 @@ def take(
             connection.execute("UPDATE lines SET generation = ? WHERE id = ?", (name.generation, row_id))
             continue
         if not known and room <= 0:
-            taken.wrong.append(f"is one of more than {MOST_LINES}")
+            taken.wrong.append(f"exceeds the limit of {MOST_LINES} lines")
             continue
         room -= not known
         taken.gone += bool(known)
@@ -89,9 +89,9 @@ def _said(line: bytes, project: str) -> dict[str, Any]:
     """Return a line's fields, checked, cleaned and redacted. Raises: WrongLineError."""
     parsed = segments.checked(segments.object_of(line))
     if parsed.kind not in KINDS.values():
-        raise WrongLineError("is of a kind that is not shared")
+        raise WrongLineError("has a kind that is not shared")
     if parsed.project_dir != project:
-        raise WrongLineError("is of another project")
+        raise WrongLineError("belongs to another project")
     said: dict[str, Any] = parsed.model_dump(mode="json")
     said["own_id"] = said.pop("event_id" if parsed.kind == "finding" else "id")
     if parsed.kind == "learning":

@@ -41,7 +41,7 @@ def chosen(words: Collection[str], *, with_prompts: bool) -> list[str]:
     """Return the kinds that the user's words name. Raises: ClaudeMemError for an unknown word."""
     known = {*KINDS, ALL, NOTHING}
     if unknown := sorted(set(words) - known):
-        raise ClaudeMemError(f"{unknown[0]!r} cannot be shared: one of {', '.join([*KINDS, ALL, NOTHING])}")
+        raise ClaudeMemError(f"{unknown[0]!r} cannot be shared, only {', '.join([*KINDS, ALL, NOTHING])}")
     if NOTHING in words:
         return []
     kinds = [kind for kind in KINDS if kind in words or ALL in words]

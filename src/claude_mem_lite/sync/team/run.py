@@ -57,10 +57,12 @@ def join(address: str, *, name: str, code: str = "") -> Setup:
     Raises: ClaudeMemError when there is a team already, or no hub at that address.
     """
     if setup.is_set_up(setup.TEAM):
-        raise ClaudeMemError("this machine is in a team already: claude-mem team leave comes first")
+        raise ClaudeMemError(
+            "this machine is already in a team; to join another, first run claude-mem team leave"
+        )
     if not _NAME.fullmatch(name):
         raise ClaudeMemError(
-            f"{name!r} is no name to be known by: one word or two, each of at most 20 characters"
+            f"{name!r} is not a valid name: give one or two words of at most 20 characters each"
         )
     hub_at(address, is_team=True).create()
     chosen = setup.Setup(address, signing.ensure(), name, code or signing.new_code())
@@ -95,7 +97,7 @@ def share(project_dir: str, kinds: Collection[str]) -> None:
     key = team.key_of(project_dir)
     if not key:
         raise ClaudeMemError(
-            f"{project_dir} has neither an origin nor a commit by which colleagues' clones could know it"
+            f"{project_dir} has no origin and no commit, so it cannot be matched with colleagues' clones"
         )
     with team.writing() as connection:
         connection.execute(
@@ -121,7 +123,7 @@ def machines_of(name: str) -> list[team.Author]:
     found = [each for each in authors if name == each.machine]  # first, as a name may imitate an id
     found = found or [each for each in authors if name in {each.name, each.known_as}]
     if not found:
-        raise ClaudeMemError(f"nobody at the hub is called {name!r}: claude-mem sync, then team list")
+        raise ClaudeMemError(f"no team member is called {name!r}: claude-mem sync, then claude-mem team list")
     return found
 
 
@@ -216,9 +218,9 @@ def _machines(hub: Hub, paths: list[str], chosen: Setup, outcome: Outcome) -> di
             outcome.refused.append(str(error))
             continue
         if not _NAME.fullmatch(name):
-            outcome.refused.append(f"{machine} has a name that cannot be told")
+            outcome.refused.append(f"{machine} has an invalid name")
         elif trusted.get(machine, public) != public:
-            outcome.refused.append(f"{machine} has another key than the one you trust")
+            outcome.refused.append(f"{machine} has a different key from the one you trust")
         else:
             new[machine] = (name, public)
     with team.writing() as connection:
@@ -250,7 +252,7 @@ def _pull(hub: Hub, files: dict[Name, list[str]], public: str, key: str, outcome
                 break
             head, body = found
             if head["after"] != read_up_to:
-                outcome.refused.append(f"{name} waits for the file before it")
+                outcome.refused.append(f"{name} waits for the file before it, which has not arrived")
                 return
             with team.writing() as connection:
                 taken = incoming.take(connection, name, head, body, key)
