@@ -61,9 +61,9 @@ def _answer(memory: Any, event: str, project: str, tree: str, branch: str) -> by
         if found := guard.broken_by(call):
             asks |= guard.mode == guards.ASK
             lines.append(
-                f"The user's rule “{_told(says, _RULE_CHARS)}” speaks against this call:"
+                f"This call breaks the user's rule “{_told(says, _RULE_CHARS)}”:"
                 f" `{_told(found, _CALL_CHARS)}`. The user has switched this guard on;"
-                f" `claude-mem learnings guard {row_id[:_ID_CHARS]} --off` ends it."
+                f" `claude-mem learnings guard {row_id[:_ID_CHARS]} --off` switches it off."
             )
     if not lines:
         return b""

@@ -286,7 +286,7 @@ class ClaimHuey(Huey):
         rewrites.start(credential=credential.source if credential else "", version=__version__)
         for data in self.storage.release():
             message = self.serializer.deserialize(data)
-            log.error("set aside: %d consumers died with %s in hand", MAX_CRASHES, message.name)
+            log.error("set aside: %d consumers died while running %s", MAX_CRASHES, message.name)
             if message.name == inbox.COMPRESS:
                 reason = f"set aside: {MAX_CRASHES} consumers died with it in hand"
                 inbox.finish(message.args[0], status="error", note=reason)

@@ -43,7 +43,7 @@ def compress(event_id: str) -> None:
         try:
             meanwhile.take_in(event)
         except Exception:  # the end of the turn is recorded all the same
-            log.exception("what was typed in a turn was not taken in")
+            log.exception("could not read what was typed in a turn")
     if event.event_name in {"SessionEnd", "PreCompact"}:
         summarize(event.session_id, retell=not event.finished_at)
     has_ended = event.event_name == "SessionEnd"
@@ -83,7 +83,7 @@ def _with_others(event: PendingEvent) -> bool:
         together = {each.id: each for each in (event, *others.values()) if record.is_batched(each)}
         changed = record.record_batch(list(together.values()))
     except Exception:
-        log.exception("%d events not worked on together: one at a time", len(messages) + 1)
+        log.exception("could not process %d events together: trying one at a time", len(messages) + 1)
         huey.storage.give_back(messages.keys())
         return False
     for project_dir, session_id in dict.fromkeys((each.project_dir, each.session_id) for each in changed):

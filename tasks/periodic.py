@@ -101,7 +101,7 @@ def prune(now: dt.datetime | None = None) -> None:
     retention.prune(retention.limits(settings.load().retention, now=now))
     for path in filter(files.is_hollow, files.paths()):
         if problem := files.vacuum(path):
-            log.warning("%s: again in an hour", problem)
+            log.warning("%s: retrying in an hour", problem)
 
 
 def _ago(time: dt.timedelta) -> str:

@@ -159,7 +159,7 @@ def test_a_summary_that_takes_longer_is_said_to(fake: FakeMessages, consumer: St
     in_outage = post({"session_id": "s1", "wait_s": 1})
 
     assert (alone[0], alone[1]["status"], alone[1]["summary"]) == (202, "queued", "")
-    assert alone[1]["note"] == "the consumer does not run: claude-mem up"
+    assert alone[1]["note"] == "the consumer is not running: claude-mem up"
     assert (in_outage[0], in_outage[1]["written_by"]) == (202, "local")
     assert in_outage[1]["summary"]
 

@@ -208,5 +208,5 @@ def test_a_batch_that_cannot_be_sent_is_said(fake: FakeMessages, monkeypatch: py
     done = wide("compress", "--pending", "--batch")
 
     assert done.returncode == 1
-    assert "stopped: no Message Batch could be sent: the API cannot be reached" in done.stderr
+    assert "stopped: the Message Batch could not be sent: the API cannot be reached" in done.stderr
     assert row_of(event_id).batch is None

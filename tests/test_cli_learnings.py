@@ -165,7 +165,7 @@ def test_what_waits_is_let_in_by_the_user_alone(project: Path) -> None:
     assert refused.returncode == again.returncode == 1
     assert f"{waiting} waits for you (came only from a tool's output)" in refused.stderr
     assert (accepted["state"], accepted["confidence"], accepted["is_manual"]) == ("active", 1.0, True)
-    assert again.stderr == f"claude-mem: {waiting} does not wait for anything\n"
+    assert again.stderr == f"claude-mem: {waiting} is not waiting for your decision\n"
 
 
 def test_merge_and_promote(project: Path, tmp_path: Path) -> None:

@@ -86,15 +86,15 @@ def test_use_writes_the_setting(home: Path) -> None:
     ("arguments", "says"),
     [
         (["use", "nothing"], "there is no embedding model 'nothing'"),
-        (["use", "qwen3"], "Fetch it: claude-mem model download qwen3-int8"),
+        (["use", "qwen3"], "To fetch it: claude-mem model download qwen3-int8"),
         (["use", "minilm", "--dimension", "100"], "vectors of 100 dimensions were asked for"),
-        (["download", "/nowhere"], "is no sentence-transformers model"),
+        (["download", "/nowhere"], "is not a sentence-transformers model"),
         (["download", "qwen3"], "cannot fetch the embedding model qwen3-int8: http://127.0.0.1:9/"),
         (
             ["download", "Qwen/Qwen3-Embedding-0.6B"],
             "cannot fetch Qwen/Qwen3-Embedding-0.6B from the Hugging Face hub",
         ),
-        (["bench", "qwen3"], "Fetch it: claude-mem model download qwen3"),
+        (["bench", "qwen3"], "To fetch it: claude-mem model download qwen3"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(home: Path, arguments: list[str], says: str) -> None:
@@ -157,7 +157,7 @@ def test_status_says_how_search_finds(memory: Path) -> None:
     says = r'^search\tfull text alone: \[search\] embedding_model = "none"'
     assert re.search(says, shown_none, re.MULTILINE)
     assert "no search by meaning: see claude-mem model list" not in none["problems"]
-    says = r"^search\tfull text alone: the embedding model qwen3-int8 is not on"
+    says = r"^search\tfull text alone: the embedding model qwen3-int8 is missing"
     assert re.search(says, shown_missing, re.MULTILINE)
     assert "no search by meaning: see claude-mem model list" in missing["problems"]
 
@@ -177,6 +177,6 @@ def test_the_web_process_takes_the_model_of_the_settings(memory: Path) -> None:
         )
 
     assert before == {"model": "minilm", "dimension": 384, "loaded": True, "problem": ""}
-    assert after.startswith("the embedding model qwen3-int8 is not on this machine")
+    assert after.startswith("the embedding model qwen3-int8 is missing or incomplete in ")
     assert again
     assert settings.load().embedding_model == "auto"

@@ -319,5 +319,5 @@ def test_a_line_that_says_nothing_new_is_left_out() -> None:
         said=said,
     )
 
-    left = [("old", "already shown"), ("edit", "already shown"), ("2", "another line says it")]
+    left = [("old", "already shown"), ("edit", "already shown"), ("2", "another line says the same")]
     assert [(out.line.id, out.why) for out in second.left_out] == left

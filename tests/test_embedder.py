@@ -238,7 +238,7 @@ def test_a_folder_without_a_model_is_said(tmp_path: Path, kind: str) -> None:
     with pytest.raises(ClaudeMemError) as error:
         embedder.load(embedder.resolve(str(folder)))
 
-    says = f"{folder} is no sentence-transformers model: it must be a folder with modules.json and weights"
+    says = f"{folder} is not a sentence-transformers model: it needs a folder with modules.json and weights"
     assert str(error.value) == says
 
 
@@ -261,8 +261,10 @@ def test_a_model_that_was_not_fetched_is_said() -> None:
     with pytest.raises(ClaudeMemError) as error:
         embedder.load(QWEN3)
 
-    assert f"looked in {config.models_dir()}/Qwen--Qwen3-Embedding-0.6B or " in str(error.value)
-    assert str(error.value).endswith("Fetch it: claude-mem model download Qwen/Qwen3-Embedding-0.6B")
+    assert f"missing or incomplete in {config.models_dir()}/Qwen--Qwen3-Embedding-0.6B or " in str(
+        error.value
+    )
+    assert str(error.value).endswith("To fetch it: claude-mem model download Qwen/Qwen3-Embedding-0.6B")
 
 
 def test_a_download_lies_in_the_data_directory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def test_a_setting_names_a_model(setting: str, source: str) -> None:
 )
 def test_a_setting_that_names_no_model_is_refused(setting: str) -> None:
     """A relative path, a malformed hub name or a way out of the models' folder is refused."""
-    with pytest.raises(ClaudeMemError, match="say auto, minilm, qwen3"):
+    with pytest.raises(ClaudeMemError, match="give auto, minilm, qwen3"):
         embedder.resolve(setting)
 
 

@@ -75,7 +75,7 @@ def test_services_on_a_full_disk_go_on_when_it_has_room(home: Path) -> None:
         assert set(ids) <= stored
         assert len(titles()) == len(stored)
         assert Vectors("minilm_384", 384).version()[0] == made_at[0]
-        assert "made anew" not in logged(home)
+        assert "computed again" not in logged(home)
 
 
 @pytest.mark.meaning

@@ -109,7 +109,7 @@ def test_too_few_rows_are_said(memory: Path) -> None:
     done = command("model", "bench", "minilm", "--fit")
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "the project with the most has 60. Search goes on with 18" in done.stderr
+    assert "the project with the most has 60. Search keeps the weight 18" in done.stderr
     assert weights.fitted("minilm_384") is None
 
 

@@ -71,7 +71,10 @@ def test_the_hook_reminds_of_the_users_rule(project: Path) -> None:
     told = answer(called("cd x && git push -f", project), project)
 
     assert told == {"hookEventName": "PreToolUse", "additionalContext": told["additionalContext"]}
-    assert "“Never push with --force” speaks against this call: `git push -f`" in told["additionalContext"]
+    assert (
+        "This call breaks the user's rule “Never push with --force”: `git push -f`"
+        in told["additionalContext"]
+    )
     assert f"claude-mem learnings guard {rule_id} --off" in told["additionalContext"]
     assert answer(called("git push origin x", project), project) == {}
     assert answer(called("ls", project), project) == {}
@@ -107,7 +110,7 @@ def test_a_text_is_seen_in_each_tool_that_edits(
 
     told = answer(called("", project, tool, **({"file_path": "a.ts"} | given)), project)
 
-    assert ("speaks against this call: `any`" in told.get("additionalContext", "")) == is_told
+    assert ("”: `any`" in told.get("additionalContext", "")) == is_told
 
 
 def test_a_rule_cannot_leave_its_block(project: Path) -> None:

@@ -191,7 +191,7 @@ def test_a_changed_file_is_refused(on_disk: Path, record: ModelRecord, name: str
     with pytest.raises(ClaudeMemError) as error:
         embedder.load(record)
 
-    assert str(error.value).startswith(f"{on_disk / name} is not the embedding model that it should be: ")
+    assert str(error.value).startswith(f"{on_disk / name} is not the expected embedding model: ")
     assert str(error.value).endswith("Fetch it again: claude-mem model download qwen3-int8")
 
 
@@ -277,7 +277,7 @@ def test_a_cut_download_goes_on(
 @pytest.mark.parametrize(
     ("status", "content", "says"),
     [
-        (200, b"x" * 5_000_000, "is another file: it has more than"),
+        (200, b"x" * 5_000_000, "has unexpected content: it has more than"),
         (200, b"", "ended after 0 of"),
         (404, b"", "answered 404 Not Found"),
     ],
@@ -306,7 +306,7 @@ def test_a_file_of_another_hash_is_thrown_away(hub: loopback.Hub, record: ModelR
     changed[7] ^= 1
     hub.files = dict(right) | {address(WEIGHTS): bytes(changed)}
 
-    with pytest.raises(ClaudeMemError, match=r"is another file: its sha256 is [0-9a-f]{64}, not "):
+    with pytest.raises(ClaudeMemError, match=r"has unexpected content: its sha256 is [0-9a-f]{64}, not "):
         embedder.download(record)
 
     assert embedder.find(record) == ""
@@ -348,7 +348,7 @@ def test_a_full_disk_is_said_before(
     usage = namedtuple("usage", "total used free")(0, 0, 10 << 20)  # noqa: PYI024
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
 
-    with pytest.raises(ClaudeMemError, match="has room for 10 MiB; 0 MiB are to come, and 200 MiB stay free"):
+    with pytest.raises(ClaudeMemError, match="10 MiB free; this needs 0 MiB, and 200 MiB must stay free"):
         embedder.download(record)
 
     assert hub.asked == []
@@ -361,6 +361,6 @@ def test_the_command_fetches_and_names_it(hub: loopback.Hub, record: ModelRecord
 
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout.startswith(f"qwen3-int8 is now in {embedder.find(record)}\nTo use it now: ")
-    assert second.stdout == f"qwen3-int8 is in {embedder.find(record)}\n"
+    assert second.stdout == f"qwen3-int8 was already in {embedder.find(record)}\n"
     is_there = {each["name"]: each["path"] != "" for each in found["models"]}
     assert is_there == {"minilm": True, "qwen3-int8": True, "qwen3": False}

@@ -262,6 +262,6 @@ def test_a_guard_speaks_up_before_a_call(claude: Claude, mode: str) -> None:
 
     bodies = "\n".join(json.dumps(request.body, ensure_ascii=False) for request in claude.fake.requests)
     was_made = (claude.project / "river.txt").exists()
-    assert "Leave the river to the beavers” speaks against" in bodies
+    assert "This call breaks the user's rule “Leave the river to the beavers”" in bodies
     asks = mode == guards.ASK and claude.version >= (2, 1, 197)  # 2.1.50 makes an allowed call anyway
     assert was_made != asks

@@ -136,7 +136,7 @@ def test_what_a_command_printed_long_ago_is_left_to_search(pond: Path) -> None:
 
     assert [line.id for line in report.lines] == ["aaaaaaaa11"]
     whys = [left.why for left in output.left_out]
-    assert (output.lines, whys[:1]) == ([], ["what a command printed 10 sessions ago and more"])
+    assert (output.lines, whys[:1]) == ([], ["command output from 10 or more sessions ago"])
 
 
 def test_nothing_of_another_project_is_told(pond: Path) -> None:
@@ -170,7 +170,7 @@ def test_neither_the_prompt_nor_a_bare_done_is_told(pond: Path) -> None:
     section = ask(prompt)
 
     assert not {"bbbbbbbb", "cccccccc"} & {line.id for line in section.lines}
-    assert {"the prompt says it", "it states nothing"} <= {left.why for left in section.left_out}
+    assert {"the prompt says the same", "states nothing"} <= {left.why for left in section.left_out}
 
 
 def test_what_was_asked_before_hides_no_answer(pond: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_prompt_of_a_few_words_answers_questions_only(pond: Path) -> None:
     assert {line.id for line in asked} == {"bbbbbbbb", "cccccccc"}
     assert [line.says for line in told.lines] == [said]
     whys = {(left.line.id, left.why) for left in told.left_out}
-    assert ("bbbbbbbb", "a few words, and nothing is asked") in whys
+    assert ("bbbbbbbb", "few words, and the prompt asks nothing") in whys
 
 
 def test_a_report_is_told_in_statements(pond: Path) -> None:

@@ -302,7 +302,7 @@ def test_without_a_model_the_consumer_rests(web: Path) -> None:
     claude_mem("model", "use", "none")
 
     assert (search_type(), Index().step()) == ("fts", LATER_S)
-    says = 'claude-mem: search is by full text alone: [search] embedding_model = "none"\n'
+    says = 'claude-mem: search uses full text alone: [search] embedding_model = "none"\n'
     assert claude_mem("reembed").stderr == says
 
 

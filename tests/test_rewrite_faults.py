@@ -74,7 +74,7 @@ def test_a_key_that_is_none_is_not_sent(
 
     failures = [step for _, step in play(seconds=60) if step.failure]
 
-    assert failures[0].reason == "ANTHROPIC_API_KEY holds characters that no key has"
+    assert failures[0].reason == "ANTHROPIC_API_KEY contains characters that no key has"
     assert fake.requests == []
 
 
@@ -226,7 +226,7 @@ def test_answers_of_no_use_do_not_go_on_for_ever(fake: FakeMessages) -> None:
     play(start=time.time() + 61, seconds=250)
 
     assert len(fake.requests) == 5
-    assert circuit_breaker.load().reason == "answer after answer cannot be used"
+    assert circuit_breaker.load().reason == "several answers in a row were invalid"
 
 
 def test_the_budget_is_of_one_day(fake: FakeMessages, home: Path) -> None:

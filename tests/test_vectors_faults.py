@@ -184,7 +184,7 @@ def test_vectors_come_back_after_damage_under_load(
         wait_until(lambda: all_embedded() and stored() == everything)
         before = searches.count("hybrid")
         wait_until(lambda: searches.count("hybrid") > before + 5)
-        is_anew = "made anew" in logged(web_and_consumer)
+        is_anew = "computed again" in logged(web_and_consumer)
     finally:
         searches.is_over = True
         searches.join()

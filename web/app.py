@@ -243,7 +243,7 @@ def _summary(session_id: str, wait_s: float) -> JSONResponse:
         "key_decisions": session.key_decisions,
         "written_by": session.written_by,
         "tokens": estimate_tokens(summary) if summary else 0,
-        **({} if is_listening else {"note": "the consumer does not run: claude-mem up"}),
+        **({} if is_listening else {"note": "the consumer is not running: claude-mem up"}),
     }, status_code=202 if waits else 200)  # fmt: skip
 
 

@@ -203,7 +203,7 @@ def _mode_of_own(folder: str) -> int | None:
     if stat.S_ISLNK(found.st_mode):
         what = "is a symbolic link"
     else:
-        what = "belongs to another user" if found.st_uid != os.geteuid() else "is no folder"
+        what = "belongs to another user" if found.st_uid != os.geteuid() else "is not a folder"
     is_home = folder == home()
     cure = "set CLAUDE_MEM_HOME to a folder of your own" if is_home else "put a folder of your own there"
     raise ClaudeMemError(f"{folder} {what}, so nothing was written there: {cure}")

@@ -325,7 +325,7 @@ def _read() -> tuple[dict[str, dict[str, Any]], str]:
     except FileNotFoundError:
         return {}, ""
     except (OSError, ValueError, RecursionError) as error:
-        return {}, f"{config.config_path()} cannot be used ({error}): the defaults hold"
+        return {}, f"{config.config_path()} cannot be used ({error}): the defaults apply"
     usable: dict[str, dict[str, Any]] = {}
     wrong = ""
     for table, values in given.items():
@@ -335,7 +335,7 @@ def _read() -> tuple[dict[str, dict[str, Any]], str]:
                 usable.setdefault(table, {})[key] = known
             elif not wrong:
                 wrong = f"{config.config_path()}: [{table}] {key} is unknown or of the wrong type"
-    return usable, f"{wrong}: its default holds" if wrong else ""
+    return usable, f"{wrong}: its default applies" if wrong else ""
 
 
 def _known(table: str, key: str, value: Any) -> Any:

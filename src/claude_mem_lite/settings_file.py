@@ -53,7 +53,7 @@ def _edited(before: str, name: str, wanted: dict[str, Any]) -> str:
     for key, value in reversed(new.items()):
         after = _with(after, name, key, _literal(value))
     if tomllib.loads(after) != old | {name: table | new}:
-        raise ValueError(f"its [{name}] is written in a way of its own")
+        raise ValueError(f"its [{name}] has a form that cannot be edited")
     return after
 
 

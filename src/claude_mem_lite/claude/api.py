@@ -165,7 +165,7 @@ def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
     if credential is None:
         raise SetupError("no key is used: see claude-mem status")
     if not (credential.value.isascii() and credential.value.isprintable() and " " not in credential.value):
-        raise SetupError(f"{credential.source} holds characters that no key has")
+        raise SetupError(f"{credential.source} contains characters that no key has")
     try:
         import anthropic
         import httpx2  # what the SDK lets through while it reads a batch's results

@@ -59,7 +59,7 @@ def send(rows: Sequence[Observation], settings: Settings, *, now: float) -> Step
         batch_id = api.start_batch([pack.request for pack in packs], settings)
     except ClaudeError as error:
         facts.write("batches_refused", {"at": now})
-        return Step(PACE_S, failure="batch", reason=f"no Message Batch could be sent: {error}")
+        return Step(PACE_S, failure="batch", reason=f"the Message Batch could not be sent: {error}")
     with facts.transaction():
         for number, pack in enumerate(packs):
             ids = [row.id for row in pack.observations]
@@ -85,7 +85,7 @@ def collect(batch_id: str, settings: Settings, *, now: float) -> Step:
     except (NotFoundError, RejectedError):
         answers = {}  # another account's, or too old: what it had waits again
     except ClaudeError as error:
-        answers, reason = None, f"a Message Batch could not be asked about: {error}"
+        answers, reason = None, f"the state of a Message Batch could not be read: {error}"
     if answers is None and now < entry["sent_at"] + _GIVEN_UP_S:
         return Step(PACE_S, failure="batch" if reason else "", reason=reason)
     writer = dataclasses.replace(settings, model=entry["model"])

@@ -57,8 +57,8 @@ def ask(request: Request, settings: Settings) -> Answer:
     if not isinstance(said, dict) or "usage" not in said:
         reason = one_line(redact(err or out), _REASON_CHARS)
         if "unknown option" in reason:
-            raise SetupError(f"{path} is too old to write for claude-mem: update it ({reason})")
-        raise OutageError(f"{path} -p failed with exit code {code} ({reason or 'it said nothing'})")
+            raise SetupError(f"{path} is too old for claude-mem: update it ({reason})")
+        raise OutageError(f"{path} -p failed with exit code {code} ({reason or 'it printed nothing'})")
     if said.get("is_error") and said.get("subtype") == "success":
         raise _failure(said)
     return _answer(said, duration_ms=round((time.monotonic() - started) * 1000))
@@ -68,7 +68,7 @@ def look(settings: Settings) -> str:
     """Return the path of the client in the settings. Raises: SetupError."""
     path = shutil.which(settings.client)
     if path is None:
-        raise SetupError(f"{settings.client} is no program: claude-mem config set claude.via cli finds it")
+        raise SetupError(f"{settings.client} is not a program: claude-mem config set claude.via cli finds it")
     return path
 
 
@@ -76,7 +76,7 @@ def found() -> str:
     """Return the path of the user's client, for commands typed in a shell. Raises: SetupError."""
     if path := find():
         return path
-    raise SetupError("no claude is on the PATH here: install Claude Code and log in first")
+    raise SetupError("claude is not on the PATH: install Claude Code and log in first")
 
 
 def find() -> str | None:

@@ -82,7 +82,7 @@ def answered(taken: Step, *, now: float) -> Step:
     if not taken.written:
         useless = before.useless + 1
         if useless >= circuit_breaker.MAX_USELESS_IN_A_ROW:
-            return close_gate(SetupError("answer after answer cannot be used"), now=now)
+            return close_gate(SetupError("several answers in a row were invalid"), now=now)
         circuit_breaker.save(Gate(retried=before.retried, useless=useless, called_at=now))
         return dataclasses.replace(taken, failure="useless")
     again = [each for each in before.rejected if each not in before.retried]

@@ -77,7 +77,7 @@ class EndedError(ClaudeMemError):
 
     def __init__(self, status: int | None) -> None:
         """Take the exit code."""
-        super().__init__(f"a worker process ended with {status}: claude-mem logs has its last words")
+        super().__init__(f"a worker process ended with {status}: see claude-mem logs")
         self.status = status
 
 

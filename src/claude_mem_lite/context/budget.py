@@ -104,7 +104,7 @@ class Said:
         # A learning is shown as a learning, even if a line of another kind says the same.
         others = (said for kind, said in self._words if line.kind != LEARNING or kind == LEARNING)
         told = _words(line)
-        return "another line says it" if any(_repeats(told, other) for other in others) else ""
+        return "another line says the same" if any(_repeats(told, other) for other in others) else ""
 
 
 def added(line: Line, note: str) -> Line:
@@ -133,11 +133,11 @@ def fill(section: Section, lines: Sequence[Line], *, budget_tokens: int, said: S
     for at in sorted(range(len(lines)), key=lambda at: -lines[at].value / lines[at].tokens):
         line, told = lines[at], _words(lines[at])
         if len(chosen) >= most:
-            why = f"{most} lines are better"
+            why = f"not among the {most} best lines"
         elif line.tokens > left:
             why = "no room"
         elif any(_repeats(told, other) for _, other in chosen.values()):
-            why = "another line says it"
+            why = "another line says the same"
         else:
             why = said.why(line)
         if why:

@@ -316,16 +316,16 @@ def _newer_first(asked: Asked) -> list[tuple[Hit, set[str]]]:
 
 def _why_not(hit: Hit, asked: Asked, best: float, known: Collection[str]) -> str:
     if hit.row.id in asked.echoes:
-        return "the prompt says it"
+        return "the prompt says the same"
     if objection := asked.silence or _why_no_answer(hit, asked):
         return objection
     if hit.row.tool_name in REPORTS:
         report = report_of(hit.row.tool_name, hit.row.summary, hit.row.detail)
         stated = statements(report) if known or len(report) < _BARE_CHARS else ()
         if len(report) < _BARE_CHARS and not stated:
-            return "it states nothing"
+            return "states nothing"
         if stated and all(mark(each.text) in known for each in stated):
-            return "told before"
+            return "shown before"
     if hit.why and hit.score < FAR_BEHIND[asked.found.search_type] * best:
         return f"scores {hit.score:.1f}, the best {best:.1f}"
     return ""
@@ -334,15 +334,16 @@ def _why_not(hit: Hit, asked: Asked, best: float, known: Collection[str]) -> str
 def _why_no_answer(hit: Hit, asked: Asked) -> str:
     row = hit.row
     if row.tool_name == "Bash" and row.created_at < asked.aged_at:
-        return f"what a command printed {OUTPUT_SESSIONS} sessions ago and more"
+        return f"command output from {OUTPUT_SESSIONS} or more sessions ago"
     if hit.why and row.is_candidate:
-        return "a candidate, no rule"
+        return "a candidate, not a rule"
     if not hit.why or asked.is_question:
         return ""
     if row.tool_name == "UserPromptSubmit":
         is_brief = len(row.summary) + len(_SIGN.findall(row.summary)) < _FEW_CHARS
-        return "a few words, and nothing is asked" if is_brief else ""
-    return "a call, and nothing is asked" if row.kind == "observation" and row.tool_name not in _WORDS else ""
+        return "few words, and the prompt asks nothing" if is_brief else ""
+    is_call = row.kind == "observation" and row.tool_name not in _WORDS
+    return "a tool call, and the prompt asks nothing" if is_call else ""
 
 
 def _line(hit: Hit, has: set[str], asked: Asked, *, chars: int, known: Collection[str]) -> Line:

@@ -67,7 +67,7 @@ def guard(row: Learning, guard: Guard | None) -> Learning:
 def accept(row: Learning) -> Learning:
     """Accept a waiting learning as the user's own. Raises: ClaudeMemError if it does not wait."""
     if not row.quarantine:
-        raise ClaudeMemError(f"{row.id[:8]} does not wait for anything")
+        raise ClaudeMemError(f"{row.id[:8]} is not waiting for your decision")
     return _written(row, "accepted", quarantine=[])
 
 
@@ -93,7 +93,9 @@ def merge(kept: Learning, others: Sequence[Learning]) -> Learning:
     if any(row.id == kept.id for row in others):
         raise ClaudeMemError(f"{kept.id[:8]} cannot be merged into itself")
     if kept.project_dir is not None and any(row.project_dir != kept.project_dir for row in others):
-        raise ClaudeMemError(f"{kept.id[:8]} is of another project: claude-mem learnings promote")
+        raise ClaudeMemError(
+            f"cannot merge learnings of different projects: claude-mem learnings promote {kept.id[:8]}"
+        )
     with facts.transaction():
         _unite(kept, others)
         return _changed(kept, "united", is_active=True, superseded_by=None)
@@ -112,7 +114,7 @@ def promote(row: Learning) -> Learning:
     """
     _refuse_waiting(row)
     if row.project_dir is None:
-        raise ClaudeMemError(f"{row.id[:8]} holds in all projects already")
+        raise ClaudeMemError(f"{row.id[:8]} already holds in all projects")
     _refuse_old(row)
     with facts.transaction():
         _unite(row, learning_rows.elsewhere(row.kin, row.project_dir))
@@ -163,7 +165,9 @@ def _changed(row: Learning, event: str, **fields: Any) -> Learning:
 
 def _refuse_old(row: Learning) -> None:
     if not row.is_active or row.superseded_by:
-        raise ClaudeMemError(f"{row.id[:8]} is not current: claude-mem learnings reset {row.id[:8]} first")
+        raise ClaudeMemError(
+            f"{row.id[:8]} is not current: first run claude-mem learnings reset {row.id[:8]}"
+        )
 
 
 def _refuse_waiting(row: Learning) -> None:
@@ -179,5 +183,5 @@ def _fit(content: str) -> str:
     text = " ".join(redact(content).split())
     if not text or len(text) > CONTENT_CHARS:
         what = f"has {len(text)} characters" if text else "is empty"
-        raise ClaudeMemError(f"the learning {what}: say it in 1 to {CONTENT_CHARS}")
+        raise ClaudeMemError(f"the learning {what}, but it needs 1 to {CONTENT_CHARS}")
     return text

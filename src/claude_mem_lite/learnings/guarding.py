@@ -92,7 +92,7 @@ def understood(row: Learning, project_dir: str) -> Guard:
     if guard := derive(row.content, _seen_in(project_dir)):
         return guard
     raise ClaudeMemError(
-        f"nothing in {row.id[:8]}'s words can be seen in a call: say what to look for, as in"
+        f"nothing in {row.id[:8]}'s words can be checked on a tool call: say what to look for, as in"
         f' `claude-mem learnings guard {row.id[:8]} --command "git push" --without "--force"`, or by --file,'
         " --text or --message"
     )
@@ -113,17 +113,17 @@ def noticed(guard: Guard, project_dir: str) -> tuple[list[tuple[str, Call, str]]
 def given(message: str, **lists: Sequence[str]) -> Guard:
     """Return the guard that the user's options describe. Raises: ClaudeMemError if it cannot be checked."""
     if (lists["without"] or lists["needs"]) and not lists["commands"]:
-        raise ClaudeMemError("--without and --with are of a command: say which with --command")
+        raise ClaudeMemError("--without and --with need a command: give it with --command")
     if any(not word.strip() or "\n" in word for words in lists.values() for word in words):
-        raise ClaudeMemError("what a guard looks for is empty, or has several lines")
+        raise ClaudeMemError("the text to look for is empty or has several lines")
     try:
         re.compile(message)
     except re.error as error:
-        raise ClaudeMemError(f"{message!r} is no regular expression: {error}") from error
+        raise ClaudeMemError(f"{message!r} is not a regular expression: {error}") from error
     if len(_QUANTIFIER.findall(message)) > _MOST_QUANTIFIERS or _REPEATED_GROUP.search(message):
         raise ClaudeMemError(
-            f"{message!r} may take too long before each commit: repeat no group, and at most"
-            f" {_MOST_QUANTIFIERS} times something else"
+            f"{message!r} may take too long before each commit: use no repeated group and at most"
+            f" {_MOST_QUANTIFIERS} quantifiers"
         )
     return Guard(REMIND, message, **lists)
 

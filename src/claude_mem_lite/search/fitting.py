@@ -53,8 +53,8 @@ def fit(model: Embedder, *, advance: Callable[[int, int], object] = lambda *_: N
     pairs = _pairs()
     if len(pairs) < LEAST_ROWS:
         raise ClaudeMemError(
-            f"a weight is fitted on {LEAST_ROWS} observations of one project that have a title and a summary "
-            f"of their own; the project with the most has {len(pairs)}. Search goes on with "
+            f"fitting a weight needs {LEAST_ROWS} observations of one project with a title and a summary "
+            f"of their own; the project with the most has {len(pairs)}. Search keeps the weight "
             f"{model.record.meaning:g}"
         )
     summaries = _embedded(model, [summary for _, summary in pairs], advance)

@@ -187,7 +187,7 @@ class Searcher:
             view = views.get(kind, scope.project_dir, now=now)
             return _with_vectors(kind, asked, rows, scope, view) if view else (rows, {})
         except VectorsError as error:
-            log.warning("full text alone: %s", error)
+            log.warning("search uses full text alone: %s", error)
             self._open(asked.model.record)
             return rows, {}
 

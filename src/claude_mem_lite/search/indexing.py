@@ -54,7 +54,7 @@ class Index:
                 return SOON_S
             except VectorsError as error:
                 if isinstance(error, BusyError) or not vectors.has_room():
-                    log.warning("left for later: %s", error)
+                    log.warning("embedding postponed: %s", error)
                 else:
                     self._start_anew(error)
                 return SOON_S
@@ -121,7 +121,7 @@ class Index:
             # Vectors are written before their rows are marked, so fewer vectors than marks means a loss.
             marked = embeddings.count_embedded(key)
             if any(store.count(kind) < marked[kind][0] for kind in KINDS):
-                log.warning("vectors are missing in %s: all are made anew", config.lance_dir())
+                log.warning("vectors are missing in %s: all are computed again", config.lance_dir())
                 embeddings.forget_vectors()
             self._checked = key, made_at
         return store
@@ -135,7 +135,7 @@ class Index:
 
     def _start_anew(self, error: VectorsError | str) -> None:
         """Discard all vectors and mark every row as pending: the memory has all texts."""
-        log.warning("the vectors are made anew: %s", error)
+        log.warning("the vectors are computed again: %s", error)
         vectors.discard()
         embeddings.forget_vectors()
 

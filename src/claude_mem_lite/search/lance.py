@@ -91,7 +91,7 @@ def optimize(vectors: Vectors) -> None:
             if not last or (vectors.places(kind, None) > last).sum() > INDEX_FROM_ROWS // _NEW_SHARE:
                 command = [sys.executable, "-I", "-m", __name__, vectors.key, str(vectors.dimension), kind]
                 if subprocess.run(command, check=False).returncode:
-                    log.warning("no index of the vectors was made: searches compare all of them")
+                    log.warning("no vector index was built: searches compare all vectors")
 
 
 def missing(vectors: Vectors) -> str:
@@ -102,7 +102,7 @@ def missing(vectors: Vectors) -> str:
     most = 0 if is_installed() else max(map(vectors.count, KINDS))
     if most <= INDEX_FROM_ROWS:
         return ""
-    return f"{most:,} vectors are compared one by one; an index of them: pip install 'claude-mem-lite[index]'"
+    return f"{most:,} vectors are compared one by one; to index them: pip install 'claude-mem-lite[index]'"
 
 
 def build(vectors: Vectors, kind: Kind) -> None:

@@ -108,7 +108,7 @@ class _Run:
             self._digests = {kind: self._vectors.digests(kind) for kind in KINDS}
         except VectorsError as error:
             raise ClaudeMemError(
-                f"{error}. To make all vectors anew: claude-mem reembed --rebuild"
+                f"{error}. To compute all vectors again: claude-mem reembed --rebuild"
             ) from error
 
     def make(self) -> int:

@@ -35,7 +35,7 @@ def cosines(kind: Kind, text: str, ids: Collection[str]) -> dict[str, float]:
         store = Vectors(str(found["key"]), int(found["dimension"]))
         cosines = store.cosines(kind, base64.b64decode(found["vectors"]), ids)
     except VectorsError as error:
-        log.warning("told apart by words alone: %s", error)
+        log.warning("similar texts are compared by words alone: %s", error)
         return {}
     return dict(sorted(cosines.items(), key=lambda row: -row[1])[:_NEAREST])
 

@@ -15,7 +15,7 @@ from claude_mem_lite.kinds import Kind
 from claude_mem_lite.storage.models import memory_database
 
 _NEWEST = 5_000  # rows that a search by parts of words scans
-_CANDIDATE = " (a candidate, no rule)"
+_CANDIDATE = " (a candidate, not a rule)"
 
 
 @dataclass(frozen=True, slots=True)

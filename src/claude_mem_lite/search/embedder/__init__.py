@@ -65,5 +65,5 @@ def _open(path: str, record: ModelRecord) -> Embedder:
 def _unloadable(path: str, record: ModelRecord, error: Exception) -> ClaudeMemError:
     return ClaudeMemError(
         f"cannot load the embedding model {record.name} from {path}: {records.first_line(error)}. "
-        "Search goes on with full text; claude-mem model list shows the others."
+        "Search goes on with full text; for other models: claude-mem model list"
     )

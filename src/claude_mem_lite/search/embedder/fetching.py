@@ -37,7 +37,9 @@ def fetch(url: str, path: str, *, sha256: str, size_bytes: int, progress: Progre
                 digest = _receive(url, part, digest, size_bytes, progress)
             if digest.hexdigest() != sha256:
                 part.truncate(0)  # another try would resume from it
-                raise FetchError(f"{url} is another file: its sha256 is {digest.hexdigest()}, not {sha256}")
+                raise FetchError(
+                    f"{url} has unexpected content: its sha256 is {digest.hexdigest()}, not {sha256}"
+                )
             part.flush()
             os.fsync(part.fileno())
             os.replace(part.name, path)
@@ -51,7 +53,7 @@ def fetch(url: str, path: str, *, sha256: str, size_bytes: int, progress: Progre
         http.client.HTTPException,
         ValueError,
     ) as error:  # the disk, a cut connection, no address
-        raise FetchError(f"{url} could not be fetched whole: {type(error).__name__}: {error}") from error
+        raise FetchError(f"{url} could not be downloaded: {type(error).__name__}: {error}") from error
 
 
 @contextlib.contextmanager
@@ -90,7 +92,7 @@ def _receive(url: str, part: IO[bytes], digest: Any, size_bytes: int, progress: 
             have += len(chunk)
             if have > size_bytes:
                 part.truncate(0)
-                raise FetchError(f"{url} is another file: it has more than {size_bytes} bytes")
+                raise FetchError(f"{url} has unexpected content: it has more than {size_bytes} bytes")
             part.write(chunk)
             digest.update(chunk)
             progress(have, size_bytes)
@@ -101,7 +103,7 @@ def _receive(url: str, part: IO[bytes], digest: Any, size_bytes: int, progress: 
 
 def _open(url: str, have: int) -> Any:
     if not url.startswith(("https://", "http://")):
-        raise FetchError(f"{url} is no http address")
+        raise FetchError(f"{url} is not an http address")
     headers = {"User-Agent": "claude-mem-lite", "Accept-Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
@@ -113,6 +115,6 @@ def _require_room(path: str, wanted_bytes: int) -> None:
     free = shutil.disk_usage(os.path.dirname(path)).free
     if free < wanted_bytes + _KEEP_FREE_BYTES:
         raise FetchError(
-            f"{os.path.dirname(path)} has room for {free >> 20} MiB; {wanted_bytes >> 20} MiB are to come, "
-            f"and {_KEEP_FREE_BYTES >> 20} MiB stay free"
+            f"{os.path.dirname(path)} has {free >> 20} MiB free; this needs {wanted_bytes >> 20} MiB, "
+            f"and {_KEEP_FREE_BYTES >> 20} MiB must stay free"
         )

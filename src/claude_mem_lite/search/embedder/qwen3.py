@@ -135,4 +135,4 @@ def _output(names: list[str]) -> tuple[str, bool]:
 
 
 def _unusable(why: str) -> ClaudeMemError:
-    return ClaudeMemError(f"this ONNX file is no export of an embedding model that can be run here: {why}")
+    return ClaudeMemError(f"this ONNX file cannot be run as an embedding model: {why}")

@@ -152,7 +152,7 @@ def resolve(setting: str, *, dimension: int = 0) -> ModelRecord:
     that allows it; 0 leaves them whole. Raises: ClaudeMemError, also for "none".
     """
     if setting == "none":
-        raise ClaudeMemError('search is by full text alone: [search] embedding_model = "none"')
+        raise ClaudeMemError('search uses full text alone: [search] embedding_model = "none"')
     if setting == "auto":
         wanted = _qwen3() or MINILM
     elif setting == QWEN3.name:
@@ -187,11 +187,11 @@ def missing(record: ModelRecord) -> ClaudeMemError:
     looked = " or ".join(_folders(record))
     if os.path.isabs(record.source):
         return ClaudeMemError(
-            f"{looked} is no sentence-transformers model: it must be a folder with modules.json and weights"
+            f"{looked} is not a sentence-transformers model: it needs a folder with modules.json and weights"
         )
     return ClaudeMemError(
-        f"the embedding model {record.name} is not on this machine, or not all of it: looked in {looked}. "
-        f"Fetch it: claude-mem model download {record.setting}"
+        f"the embedding model {record.name} is missing or incomplete in {looked}. "
+        f"To fetch it: claude-mem model download {record.setting}"
     )
 
 
@@ -227,7 +227,7 @@ def download(record: ModelRecord, progress: Callable[[int, int], object] = lambd
         ) from error
     if not _is_model(part):
         raise ClaudeMemError(
-            f"{record.source} is no sentence-transformers model: no modules.json and weights in {part}"
+            f"{record.source} is not a sentence-transformers model: no modules.json and weights in {part}"
         )
     os.replace(part, folder)
     return folder
@@ -284,7 +284,7 @@ def _named(setting: str) -> ModelRecord:
     if _HUB_NAME.fullmatch(setting):
         return ModelRecord(name=setting, source=setting)
     raise ClaudeMemError(
-        f"there is no embedding model {setting!r}: say auto, {', '.join(RECORDS)}, the hub name of a "
+        f"there is no embedding model {setting!r}: give auto, {', '.join(RECORDS)}, the hub name of a "
         "sentence-transformers model (owner/name), or the absolute path of its folder"
     )
 

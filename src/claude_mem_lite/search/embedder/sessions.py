@@ -11,8 +11,7 @@ def check_sha256(path: str, expected: str, *, cure: str) -> None:
     found = sha256_of(path)
     if found != expected:
         raise ClaudeMemError(
-            f"{path} is not the embedding model that it should be: its sha256 is {found}, not {expected}. "
-            f"{cure}"
+            f"{path} is not the expected embedding model: its sha256 is {found}, not {expected}. {cure}"
         )
 
 
