@@ -109,7 +109,7 @@ def test_a_backup_without_a_name_goes_to_the_home(
     refused = claude_mem("backup")
 
     [written] = (tmp_path / "claude-mem-backups").iterdir()
-    assert (done.returncode, done.stdout.startswith(f"{written}: 1 session, ")) == (0, True)
+    assert (done.returncode, done.stdout.startswith(f"Wrote {written}: 1 session, ")) == (0, True)
     assert re.fullmatch(r"claude-mem-\d{8}T\d{6}Z\.zip", written.name)
     assert stat.S_IMODE(written.parent.stat().st_mode) == 0o700
     assert list((tmp_path / "repository").iterdir()) == []

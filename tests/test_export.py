@@ -129,7 +129,7 @@ def test_one_project_and_a_file(filled: Path, tmp_path: Path) -> None:
     again = command("export", str(path))
 
     found = [json.loads(line) for line in path.read_text().split("\n")[:-1]]
-    assert (done.returncode, done.stdout) == (0, f"{path}: 5 lines.\n")
+    assert (done.returncode, done.stdout) == (0, f"Wrote {path}: 5 lines.\n")
     assert [line["kind"] for line in found] == ["claude-mem", "session", "observation", "call", "cost"]
     assert {line.get("project_dir", "/p") for line in found} == {"/p"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

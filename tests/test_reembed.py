@@ -324,7 +324,7 @@ def test_an_empty_memory_and_a_missing_model_are_one_line(home: Path) -> None:
 
     assert (nothing.returncode, missing.returncode) == (1, 1)
     assert nothing.stderr.startswith("claude-mem: nothing is remembered yet")
-    assert missing.stderr.startswith("claude-mem: /nowhere is no sentence-transformers model")
+    assert missing.stderr.startswith("claude-mem: /nowhere is not a sentence-transformers model")
     assert nothing.stderr.count("\n") == missing.stderr.count("\n") == 1
 
 

@@ -44,7 +44,7 @@ def backup(
     with working("copying", quiet=as_json):
         manifest = upkeep.backup(path)
     if not print_json({"file": path, "size_bytes": os.path.getsize(path), **manifest}, as_json=as_json):
-        said = f"{path}: {_told(manifest['counts'])}, {size(os.path.getsize(path))}."
+        said = f"Wrote {path}: {_told(manifest['counts'])}, {size(os.path.getsize(path))}."
         print_line(said)
 
 

@@ -17,6 +17,7 @@ _COMPRESSION = {
     "observations": ",", "compression_ratio": ".1f", "structural_validity": ".0%", "title_quality": ".2f",
     "latency_ms": ",", "usd": ".5f",
 }  # fmt: skip
+_STATES = {"raw": "raw", "done": "done", "error": "in error", "lost": "lost", "set_aside": "set aside"}
 _CHURN = ("inserted", "added", "merged", "contradicted", "stale", "faded", "quarantined")
 
 
@@ -72,7 +73,7 @@ def sql() -> None:
 
 
 def _show_queue(found: Mapping[str, Any]) -> None:
-    states = ", ".join(f"{found[name]:,} {name}" for name in ("raw", "done", "error", "lost", "set_aside"))
+    states = ", ".join(f"{found[name]:,} {told}" for name, told in _STATES.items())
     console.print(f"[bold]queue[/bold]  {states}; {found['messages']:,} messages waiting")
     for name, told in (("age", "age of waiting events"), ("took", "time to process")):
         each = found[name]

@@ -51,7 +51,7 @@ def export(
     with working("exporting", quiet=False), outfile.created(path) as out:
         for number, line in enumerate(lines, 1):  # noqa: B007  (the last is how many there are)
             out.write(f"{line}\n".encode())
-    print_line(f"{path}: {count(number, 'line')}.")
+    print_line(f"Wrote {path}: {count(number, 'line')}.")
 
 
 @imports.command("memory")

@@ -32,6 +32,9 @@ def list_projects(*, as_json: AsJson = False) -> None:
     rows = projects.all_projects()
     if print_json(rows, as_json=as_json):
         return
+    if not rows:
+        print_line("No project is remembered yet.")
+        return
     table = Table("project", "sessions", "observations", "last", "", box=None, pad_edge=False)
     for row in rows:
         notes = [

@@ -57,7 +57,10 @@ class _Past:
 def sessions_in(folder: str) -> Plan:
     """Return the sessions of a folder of transcripts, oldest first. Raises: ClaudeMemError for too few."""
     if not os.path.isdir(folder):
-        raise ClaudeMemError(f"there are no transcripts: {os.path.abspath(folder)} is not a folder")
+        raise ClaudeMemError(
+            f"there are no transcripts: {os.path.abspath(folder)} is not a folder. "
+            "To use others: claude-mem eval replay DIR"
+        )
     found = Plan()
     told = (looked_at(session) for session in find_in(folder, found.left_out))
     found.sessions = sorted((session for session in told if session), key=by_time)

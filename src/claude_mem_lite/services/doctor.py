@@ -321,7 +321,7 @@ def _languages() -> Iterator[Finding]:
     if os.path.exists(os.path.join(folder, ".git")):
         advice = languages.advice(sources.unmapped(folder))
         found, _, cure = advice.partition("; ")
-        yield Finding("languages", found or "the code map reads those of this project", cure)
+        yield Finding("languages", found or "the code map supports those of this project", cure)
 
 
 def _is_recent(python: str) -> bool:
