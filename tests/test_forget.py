@@ -177,7 +177,7 @@ def test_what_it_cannot_mean_is_refused(memory: Path, said: tuple[str, ...], sta
 
 @pytest.mark.parametrize(
     ("way", "goes"),
-    [(("--session", DOOMED), "1 session"), (("--match", WORD), "1 session summarized again"),
+    [(("--session", DOOMED), "1 session"), (("--match", WORD), "the summary of 1 session (rewritten)"),
      (("--project", "SHOP/src"), "1 session of the project SHOP")],
 )  # fmt: skip
 def test_nobody_is_asked_without_a_terminal(

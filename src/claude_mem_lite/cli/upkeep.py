@@ -248,7 +248,7 @@ def told(found: Forgotten) -> str:
     """Return in words what is forgotten, and last how many sessions get a new summary."""
     said = [count(getattr(found, name), noun) for name, noun in _FORGOTTEN.items() if getattr(found, name)]
     if found.retold:
-        said.append(f"{count(found.retold, 'session')} summarized again")
+        said.append(f"the summary of {count(found.retold, 'session')} (rewritten)")
     return join(said, limit=len(said))
 
 
