@@ -192,7 +192,7 @@ def test_mermaid_draws_what_the_last_session_changed(worked_on: Path) -> None:
     ("arguments", "says"),
     [
         (["mermaid", "nope.py"], "nope.py is not in the code map"),
-        (["mermaid", "--session", "nope"], "'nope': no observation and no session has this id"),
+        (["mermaid", "--session", "nope"], "'nope': no session has this id"),
         (["mermaid", "--output", "no/such/folder.mmd"], "no/such/folder.mmd"),
     ],
 )

@@ -190,8 +190,8 @@ def test_merge_and_promote(project: Path, tmp_path: Path) -> None:
     [
         (["show", "nothing"], 1, "learning 'nothing': no learning has this id"),
         (["show", "abc"], 1, "no learning has this id"),
-        (["add", "  "], 1, "the learning is empty"),
-        (["add", "x" * 301], 1, "has 301 characters"),
+        (["add", "  "], 1, "1 to 300 characters, this one has 0"),
+        (["add", "x" * 301], 1, "1 to 300 characters, this one has 301"),
         (["add", "x", "--global", "--project", "/p"], 2, "exclude each other"),
         (["list", "--stale", "--all"], 2, "exclude each other"),
         (["edit", "abcdef"], 2, "nothing to change"),

@@ -161,7 +161,7 @@ def test_an_unknown_session_is_one_line(otters: Path) -> None:
     done = run("otters", "--session", "abcdef0")
 
     assert (done.returncode, done.stdout) == (1, "")
-    says = "claude-mem: 'abcdef0': no observation and no session has this id; search shows the ids\n"
+    says = "claude-mem: 'abcdef0': no session has this id; search shows the ids\n"
     assert done.stderr == says
 
 

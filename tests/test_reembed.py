@@ -302,7 +302,7 @@ def test_without_a_model_the_consumer_rests(web: Path) -> None:
     claude_mem("model", "use", "none")
 
     assert (search_type(), Index().step()) == ("fts", LATER_S)
-    says = 'claude-mem: search uses full text alone: [search] embedding_model = "none"\n'
+    says = 'claude-mem: no model: [search] embedding_model = "none"; to choose one: claude-mem model use\n'
     assert claude_mem("reembed").stderr == says
 
 

@@ -166,7 +166,7 @@ def _other(prefix: str, project_dir: str | None) -> dict[str, Any]:
         learned = learning_rows.by_ids([rows[0].id]) if rows[0].kind == "learning" else []
         evidence = story.evidence(learned[0], project_dir) if learned else {}
         return {**dataclasses.asdict(rows[0]), **evidence}
-    return dict(queries.session_by_prefix(prefix, project_dir).__data__)
+    return dict(queries.session_by_prefix(prefix, project_dir, what="row").__data__)
 
 
 def _in_short(row: models.Observation) -> dict[str, Any]:

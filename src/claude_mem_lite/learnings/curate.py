@@ -182,6 +182,5 @@ def _refuse_waiting(row: Learning) -> None:
 def _fit(content: str) -> str:
     text = " ".join(redact(content).split())
     if not text or len(text) > CONTENT_CHARS:
-        what = f"has {len(text)} characters" if text else "is empty"
-        raise ClaudeMemError(f"the learning {what}, but it needs 1 to {CONTENT_CHARS}")
+        raise ClaudeMemError(f"a learning needs 1 to {CONTENT_CHARS} characters, this one has {len(text)}")
     return text

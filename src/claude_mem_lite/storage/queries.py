@@ -245,11 +245,11 @@ def known_session(session_id: str) -> Session:
     return found
 
 
-def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
+def session_by_prefix(prefix: str, project_dir: str | None = None, *, what: str = "session") -> Session:
     """Return the session of a project (None: of any) by its id, or by the first 6 or more characters of it.
 
     Raises:
-        UnknownIdError: there is none, or more than one.
+        UnknownIdError: there is none, or more than one; `what` names in its message what was looked for.
     """
     rows = Session.select().where((Session.id >= prefix) & (Session.id < prefix + "\uffff"))
     if project_dir is not None:
@@ -259,9 +259,7 @@ def session_by_prefix(prefix: str, project_dir: str | None = None) -> Session:
         return found[0]
     if len(found) != 1 or len(prefix) < MIN_ID_PREFIX:
         where = f" in {project_dir}" if project_dir is not None else ""
-        raise UnknownIdError(
-            f"{prefix!r}: no observation and no session{where} has this id; search shows the ids"
-        )
+        raise UnknownIdError(f"{prefix!r}: no {what}{where} has this id; search shows the ids")
     return found[0]
 
 

@@ -152,7 +152,9 @@ def resolve(setting: str, *, dimension: int = 0) -> ModelRecord:
     that allows it; 0 leaves them whole. Raises: ClaudeMemError, also for "none".
     """
     if setting == "none":
-        raise ClaudeMemError('search uses full text alone: [search] embedding_model = "none"')
+        raise ClaudeMemError(
+            'no model: [search] embedding_model = "none"; to choose one: claude-mem model use'
+        )
     if setting == "auto":
         wanted = _qwen3() or MINILM
     elif setting == QWEN3.name:
