@@ -96,8 +96,8 @@ def test_callers_and_callees_with_confidence_and_source(worked_on: Path) -> None
 
     assert text.stdout.splitlines() == [
         "f  a.py:1  f(x=1)",
-        "  0.95  C.m  a.py  line 7  ast: f(): the name is bound to it",
-        "  0.95  g    b.py  line 5  ast: module.f(): the name is bound to it",
+        "  0.95  C.m  a.py  line 7  ast: f(): the name refers to it",
+        "  0.95  g    b.py  line 5  ast: module.f(): the name refers to it",
     ]
     assert [function["name"] for function in as_json] == ["C.m"]
     expected = [("f", 0.95, "ast")]

@@ -184,7 +184,7 @@ def test_a_source_with_small_errors_is_mapped_as_far_as_it_goes() -> None:
     found = languages.extract("a.ts", f"{good}function b( {{ if }}\nfunction c() {{}}\n")
 
     assert {each.qualified_name for each in found} >= {"a"}
-    with pytest.raises(SyntaxError, match="bytes are no TypeScript"):
+    with pytest.raises(SyntaxError, match="bytes are not valid TypeScript"):
         languages.extract("a.ts", "<<<< this is no source at all ]]]] )) :: but a text, of words >>>>\n" * 20)
 
 

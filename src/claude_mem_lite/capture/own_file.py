@@ -20,7 +20,7 @@ def opened(path: str) -> BinaryIO:
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
         file.close()
-        raise PermissionError(f"{path} is no file of yours")
+        raise PermissionError(f"{path} is not a regular file of yours")
     return file
 
 

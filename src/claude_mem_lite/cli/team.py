@@ -170,7 +170,7 @@ def distrust(name: Name, *, as_json: AsJson = False) -> None:
     open_memory(may_be_new=True)
     found = run.distrust(name)
     if not print_json([dataclasses.asdict(each) for each in found], as_json=as_json):
-        print_line(f"{printable(name)} is no longer trusted; sessions are shown none of their lines.")
+        print_line(f"{printable(name)} is not trusted; sessions are shown none of their lines.")
 
 
 @team.command("leave")

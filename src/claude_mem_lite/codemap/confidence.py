@@ -10,16 +10,16 @@ CONFIDENCE = {
 # @tanstack/query-core, mobx and ajv; of "several", one is right. Source: `benchmarks/typescript_calls.py`.
 CALL_CONFIDENCE = {"direct": 0.99, "typed": 0.98, "several": 0.42, "guess": 0.62}
 EVIDENCE = {
-    "direct": "the name is bound to it",
+    "direct": "the name refers to it",
     "typed": "the receiver's class is known",
-    "several": "one of several that the receiver may have",
-    "passed": "the receiver came as an argument",
-    "callback": "handed to a library that calls it",
+    "several": "one of several candidates",
+    "passed": "the receiver is an argument",
+    "callback": "passed to a library that calls it",
     "protocol": "called by the language",
-    "any": "one of all that have the name",
-    "override": "overrides what is called",
-    "guess": "the only one of that name",
-    "unresolved": "nothing of that name is known",
+    "any": "one of all functions with this name",
+    "override": "overrides the called method",
+    "guess": "the only one with this name",
+    "unresolved": "no function with this name is known",
     "observed": "not seen in the code",
     "asked": "Claude's guess from the code",
 }

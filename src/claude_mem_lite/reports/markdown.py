@@ -86,7 +86,7 @@ def _learnings(report: Report) -> Iterator[str]:
     yield f"{known.active} current, {known.stale} that may be outdated, {known.waiting} waiting for you."
     yield ""
     if known.shown:
-        yield from ("| confidence | kind | what is known | evidence |", "| ---: | --- | --- | --- |")
+        yield from ("| confidence | kind | learning | evidence |", "| ---: | --- | --- | --- |")
     for each in known.shown:
         notes = ["new"] * each.is_new + [f"may be outdated: {each.stale}"] * bool(each.stale)
         note = f" ({_plain('; '.join(notes), _TEXT_CHARS)})" if notes else ""

@@ -291,7 +291,7 @@ def _learnings(report: Report) -> Element | None:
     ]
     legend = [(f"{name}: {number:,}", class_) for name, number, class_ in parts if number]
     rows = [_learning(each, with_project=report.project_dir is None) for each in known.shown]
-    heads = ("confidence", "kind", "what is known", "evidence")
+    heads = ("confidence", "kind", "learning", "evidence")
     return section(
         "learnings",
         "Learnings",

@@ -176,7 +176,7 @@ def _pull(  # noqa: PLR0913  (what is read, by whom)
         outcome.refused.append(str(error))
         return False
     if after not in {-1, said.after}:
-        outcome.refused.append(f"{name} waits for the file before it, which has not arrived")
+        outcome.refused.append(f"{name} waits for the file before it")
         return False
     is_own = name.machine == machine
     with facts.transaction():

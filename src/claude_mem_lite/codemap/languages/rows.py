@@ -62,7 +62,7 @@ def _refuse_broken(parsed: Parsed, found: Sequence[Definition]) -> None:
         max(0, min(end, last) - max(start, first)) for start, end in errors for first, last in understood
     )
     if lost > _BROKEN * len(parsed.data):
-        raise SyntaxError(f"{lost} of {len(parsed.data)} bytes are no {parsed.grammar.name}")
+        raise SyntaxError(f"{lost} of {len(parsed.data)} bytes are not valid {parsed.grammar.name}")
 
 
 def _row(parsed: Parsed, each: Definition, body_hash: str) -> Function:

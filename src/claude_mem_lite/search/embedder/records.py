@@ -255,7 +255,7 @@ def _download_files(record: ModelRecord, progress: Callable[[int, int], object])
             fetching.fetch(url, target, sha256=file.sha256, size_bytes=file.size_bytes, progress=progress)
         except fetching.FetchError as error:
             raise ClaudeMemError(
-                f"cannot fetch the embedding model {record.name}: {error}. What has arrived and is right "
+                f"cannot fetch the embedding model {record.name}: {error}. What has arrived intact "
                 f"is kept: try again with a connection, or put {file.path} of {record.source}, revision "
                 f"{record.revision}, into {folder}"
             ) from error

@@ -252,7 +252,7 @@ def _pull(hub: Hub, files: dict[Name, list[str]], public: str, key: str, outcome
                 break
             head, body = found
             if head["after"] != read_up_to:
-                outcome.refused.append(f"{name} waits for the file before it, which has not arrived")
+                outcome.refused.append(f"{name} waits for the file before it")
                 return
             with team.writing() as connection:
                 taken = incoming.take(connection, name, head, body, key)
