@@ -280,7 +280,8 @@ def test_services_that_a_session_starts_get_nothing_of_its_environment(
             assert "sk-ant" not in environment
             assert "PROXY" not in environment
     status = cli("status")
-    assert "no key is used; claude-mem config set claude.api_key_from ANTHROPIC_API_KEY" in status.stdout
+    let = "to let Claude write with yours: claude-mem config set claude.api_key_from ANTHROPIC_API_KEY"
+    assert f"no key is used; {let}" in status.stdout
 
 
 def test_a_session_may_hand_over_the_users_key_and_no_other(

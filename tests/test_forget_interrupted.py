@@ -122,7 +122,7 @@ def test_what_was_cut_short_is_finished_by_prune(memory: Path) -> None:
     finished = command("prune")
 
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "claude-mem prune goes on with that" in done.stderr
+    assert "forgotten bytes may still be there; to finish: claude-mem prune" in done.stderr
     assert (again.returncode, again.stdout) == (1, "")
     assert again.stderr.startswith("claude-mem: an earlier deletion is unfinished, and its bytes may still")
     assert finished.returncode == 0

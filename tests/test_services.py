@@ -162,7 +162,7 @@ def test_a_session_start_starts_the_services(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("50%", "no path with a % in it"), ("d" * 100, "set CLAUDE_MEM_HOME to a shorter path")],
+    [("50%", "cannot use a path with a %"), ("d" * 100, "set CLAUDE_MEM_HOME to a shorter path")],
 )
 def test_a_data_directory_that_cannot_serve_is_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str

@@ -186,7 +186,7 @@ def test_the_command_prints_it(memory: Path) -> None:
     assert done.output == answers.at_subagent(None, "/p", session_id="", task=TASK).block.text + "\n"
     assert run(app, ["context", "--project", "/p", "--subagent", TASK, "--prompt", "x"]).exit_code == 2
     nothing = run(app, ["context", "--project", "/other", "--subagent", TASK])
-    assert "nothing on this task" in nothing.output
+    assert "nothing about this task" in nothing.output
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
