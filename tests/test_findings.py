@@ -569,14 +569,14 @@ def test_a_start_names_how_pull_requests_are_made_and_merged(memory: Path) -> No
     """Commands on pull requests that several sessions ran are named, with N for the numbers."""
     for name, number in (("one", 241), ("two", 242)):
         merged = f"gh pr merge -R us/shelf {number} --squash --delete-branch"
-        session(
-            name, call(f"cd .worktrees/x-{number} && tool check"), call(merged), call(f"gh pr view {number}")
-        )
+        made = f'gh pr create --draft --head x-{number} --title "Sort the {name}" --body "$(cat x)"'
+        checked = call(f"cd .worktrees/x-{number} && tool check")
+        session(name, checked, call(made), call(merged), call(f"gh pr view {number} --comments"))
 
     text = builder.build("/p", session_id="new").text
 
-    assert "Run most here: `tool check`, `gh pr merge -R us/shelf N --squash --delete-branch`" in text
-    assert "gh pr view" not in text.partition("Run most")[2].partition("\n")[0]
+    merged = "`gh pr merge -R us/shelf N --squash --delete-branch`"
+    assert f"Run most here: `tool check`, `gh pr create --draft`, {merged}\n" in text
 
 
 @pytest.mark.parametrize(

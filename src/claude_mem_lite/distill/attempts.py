@@ -42,7 +42,8 @@ _VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}|\s-$")
 # Commands of these tell how a team makes and merges pull requests, except those that only read.
 _FORGES, _READS = frozenset({"gh", "glab"}), frozenset({"api", "diff", "list", "status", "view"})
-_FORGE_CHARS, _TEXT_CHARS, _TEXT = 90, 30, '"…"'
+_FORGE_CHARS, _TEXT_CHARS = 90, 30
+_OF_BRANCH = frozenset({"-H", "--head", "-s", "--source-branch"})
 _BIN = re.compile(r"(?:[\w.-]+/)*bin/")  # a folder in which a project keeps programs
 _RAN_CHARS = 60
 # Wrappers that are left out when a command is repeated. `_NOWHERE` matches a folder or a variable's value
@@ -185,26 +186,29 @@ def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
 
 
 def at_forge(observation: Noted) -> list[str]:
-    """Return the commands of an observation that worked on pull requests, "N" for numbers, "…" for texts.
+    """Return the pull request commands that an observation ran, without texts, branches and numbers.
 
-    A command without options or texts is left out: it says nothing about how this project works.
+    N stands for a number. A command without options says nothing about this project and is left out.
     """
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
     steps = (step for step in _steps(observation) if step.program in _FORGES)
     acting = (step.words for step in steps if _READS.isdisjoint(step.operands[:2]))
-    found = [
-        " ".join(map(_general, ("", *words), words)) for words in acting if any(w[:1] == "-" for w in words)
-    ]
-    return [each for each in found if len(each) <= _FORGE_CHARS]
+    found = [" ".join(_general(words)) for words in acting]
+    return [each for each in found if " -" in each and len(each) <= _FORGE_CHARS]
 
 
-def _general(before: str, word: str) -> str:
-    """Return "…" for a text, and N for a number that is no option's value."""
-    if word.lstrip("#").isdigit() and not before.startswith("-"):
-        return "N"
-    is_text = len(word) > _TEXT_CHARS or not {" ", "\n", "…", "$"}.isdisjoint(word)
-    return _TEXT if is_text else word
+def _general(words: Iterable[str]) -> list[str]:
+    """Return words without texts and branches and their options; a number that is no value becomes N."""
+    kept: list[str] = []
+    for word in words:
+        is_value = bool(kept) and kept[-1].startswith("-")
+        is_text = len(word) > _TEXT_CHARS or word == "..." or not {*" \n…$"}.isdisjoint(word)
+        if is_text or (is_value and kept[-1] in _OF_BRANCH):
+            del kept[len(kept) - is_value :]
+        else:
+            kept.append("N" if word.lstrip("#").isdigit() and not is_value else word)
+    return kept
 
 
 def _ran(step: Command) -> Ran:
