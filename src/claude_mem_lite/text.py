@@ -41,7 +41,7 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?][)\"'»”])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|max|min|fig|no|nr|dr|mr|ms|st|bzw|z\.b)\.|^\d+\.)$",
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|max|min|fig|no|nr|dr|mr|ms|st|bzw|z\.b|d\.h|ca|ggf|evtl|ex|ej|напр)\.|^\d+\.)$",
     re.IGNORECASE,
 )
 _FULL_STOP = re.compile(r"[ .:;]+(?=”?$)")

@@ -17,6 +17,12 @@ _NO_STATEMENT = (":", ":”", "?", "\uff1f")
 _TICKED = ("[x] ", "[X] ")  # done items of a to-do list
 
 _CODE = re.compile(r"^[ \t]*“?```.*?(?:^[ \t]*```”?[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+# A line that introduces shell commands, and these: "push it from the host:".
+_COMMANDS = re.compile(
+    r"^(?P<says>[^\n]{10,160}[:—–])[ \t*]*\n\s*```(?:ba|z|fi)?sh(?:ell)?[ \t]*\n"
+    r"(?P<code>[^`]{1,2000}?)\n[ \t]*```[ \t]*$",
+    re.MULTILINE,
+)
 _ROW, _CELLS, _RULE = re.compile(r"[ \t]*\|(.*)\|[ \t]*"), re.compile(r"(?<!\\)\|"), re.compile(r"[-:| \t]+")
 _NO_WORDS = re.compile(r"[\W\d_]+").fullmatch
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
@@ -40,6 +46,7 @@ _REFERS = re.compile(
     r"|problème|correction|cause|solución|problema|erro|causa|solução))\b|[这那它]|これ|それ|その",
     re.IGNORECASE,
 )
+_CLAUSE, _JOIN = re.compile(r"\s+[—–]\s+|\s+-\s+|;\s+"), " — "
 # Line numbers of a place in a file.
 _LINES = re.compile(r" \((?:at )?lines? \d[\d, -]*\)|(?<=[a-z]):\d+-\d+\b")
 # The labels of an item with the old state, and of one with the new.
@@ -91,7 +98,7 @@ def statements(report: str) -> list[Statement]:
     A sentence that refers to the one before it is joined with that or left out, and an old state is joined
     with the new one. Line numbers are left out, because lines move.
     """
-    text = _LINES.sub("", _CODE.sub("\n\n", report))
+    text = _LINES.sub("", _CODE.sub("\n\n", _COMMANDS.sub(_with_commands, report)))
     found: dict[str, Statement] = {}
     for head, block in _with_new_state(_blocks("\n".join(_without_tables(text.split("\n"))))):
         before = ""
@@ -106,9 +113,21 @@ def statements(report: str) -> list[Statement]:
                 found.pop(before)
                 told = f"{before} {told}"
             before = told
-            if _says_something(told):
-                found.setdefault(told, Statement(told, head))
+            for part in _clauses(told):
+                if _says_something(part):
+                    found.setdefault(part, Statement(part, head))
     return list(found.values())
+
+
+def _with_commands(shown: re.Match[str]) -> str:
+    """Return the line above a block of shell commands with the first of these, as many as fit."""
+    told = f"{shown['says'].rstrip(' :—–')}:"
+    for line in shown["code"].split("\n"):
+        command = line.strip().removeprefix("$ ")
+        if len(told) + len(command) + len(" ``;") > STATEMENT_CHARS:
+            break
+        told += f" `{command}`;" if command and command[0] != "#" else ""
+    return f"{told.rstrip(';')}\n"
 
 
 def _with_new_state(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -179,6 +198,21 @@ def _as_head(line: str) -> str:
     last = sentences(_LINK.sub(r"\1", line.replace("**", "")))[-1:]
     told = balanced(_LEAD.sub("", "".join(last)).strip().rstrip(":").rstrip())
     return told if 1 < len(told) <= _HEAD_CHARS else ""
+
+
+def _clauses(told: str) -> Iterator[str]:
+    """Yield a sentence, or one that is too long for a statement in parts, cut at dashes and semicolons."""
+    if len(told) <= STATEMENT_CHARS:
+        yield told
+        return
+    part = ""
+    for clause in _CLAUSE.split(told):
+        is_whole = part.count("(") == part.count(")")  # an aside is not cut
+        if part and is_whole and len(part) + len(clause) + len(_JOIN) > STATEMENT_CHARS:
+            yield part
+            part = ""
+        part = f"{part}{_JOIN}{clause}" if part else clause
+    yield part
 
 
 def _says_something(told: str) -> bool:
