@@ -111,6 +111,10 @@ SETTLED = "x := 1\nreturn nil //nolint:nilerr // the file may be missing\n"
         # By a shared program or operand; calls between them and lookups do not count.
         ([FAILS, call("ls -la build"), call("git status"), WORKS, call("tool run build")],
          "tool run build --slow"),
+        # By the program alone, if it runs with the same arguments.
+        ([call("python -m shelf -q", error="python: No module named shelf"), call("uv run tool"),
+          call("uv run shelf -q")],
+         "uv run shelf -q"),
         # Quoted text is left out of a command that is too long.
         ([call(f"gh pr create --fill {TITLE}", error="Head sha cannot be blank"),
           call(f"gh pr create {TITLE} --base main --head shelf")],

@@ -157,7 +157,8 @@ class _Call:
         self.words = words_of(capture)
         edit = edits.edit_of(capture)
         self.added = edit.added if edit else ()
-        self.programs = {step.program for step in steps_of(capture)}
+        self.runs = {step.program: step.words[1:] for step in steps_of(capture)}
+        self.programs = set(self.runs)
         self.has_edited = has_worked and (
             self.tool in EDITORS or any(step.changed for step in steps_of(capture))
         )
@@ -249,7 +250,9 @@ class _Tried:
             return max(likeness, 0.01) if 2 * likeness >= 1 or not mine.words else 0.0
         if other.tool == mine.tool != "Bash":
             return max(likeness, 0.01)
-        is_like = bool(shared - (mine.programs & other.programs))
+        both = mine.programs & other.programs
+        # "uv run pytest -q" is like "python -m pytest -q".
+        is_like = bool(shared - both) or any(mine.runs[each] == other.runs[each] for each in both)
         is_named = not set(PART.findall(self.error.line)).isdisjoint(other.programs - mine.programs)
         found = max(likeness, _NAMED) if is_like or is_named else 0.0
         return found if other.has_worked else _RED * found
