@@ -6,9 +6,16 @@ Hooks do not load this module; they write with `inbox`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 
 from claude_mem_lite.capture import inbox, spool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+log = logging.getLogger(__name__)
 
 # Messages, and events, per transaction: a hook must not wait until 100,000 of them are written.
 _AT_ONCE, _EVENTS_AT_ONCE = 500, 50
@@ -18,6 +25,9 @@ _INSERT_LOST = (
     " (id, created_at, project_dir, raw_output, session_id, event_name, status, note, finished_at)"
     " VALUES (?, ?, '', '{}', 'unknown', '', 'error', ?, ?)"
 )
+
+# Paths of the entries that stay in the spool and were logged by this process.
+_skipped: set[str] = set()
 
 
 def requeue() -> int:
@@ -89,30 +99,48 @@ def retry_failed() -> int:
 def take_in_spool() -> int:
     """Move the events of the spool into queue.db, oldest first; return how many.
 
-    A file that holds no event is renamed to `NAME.bad`; a lost event becomes a row in error.
+    A file that holds no event is renamed to `NAME.bad`; a lost event becomes a row in error. Any other entry
+    stays, which is logged once: a folder, a pipe, a file that cannot be read or deleted.
     """
     for path in spool.lost_files():
-        _note_lost(path)
+        with _skipping(path):
+            _note_lost(path)
     taken = 0
     for path in spool.waiting():
-        try:
-            event_id, created_at, place, event = spool.read(path)
-            row = inbox.event_row(event_id, created_at, place, event, inbox.parse(event))
-        except ValueError:
-            os.replace(path, path + spool.BROKEN)
-            continue
-        except OSError:  # a folder, another user's file: `status` counts those that stay
-            continue
-        with inbox.Transaction() as connection:
-            inbox.insert_event(connection, row)
-        try:
+        with _skipping(path):
+            row = _row(path)
+            if row is None:
+                continue
+            with inbox.Transaction() as connection:
+                inbox.insert_event(connection, row)
             os.unlink(path)
-        except FileNotFoundError:
-            continue  # another process has taken it in at the same time
-        taken += 1
+            taken += 1
     if taken:
         inbox.ring()
     return taken
+
+
+@contextlib.contextmanager
+def _skipping(path: str) -> Iterator[None]:
+    """Go on if an entry of the spool is gone, or cannot be read, renamed or deleted; log the latter once."""
+    try:
+        yield
+    except FileNotFoundError:
+        pass  # another process has taken it in at the same time
+    except OSError as error:
+        if path not in _skipped:
+            _skipped.add(path)
+            log.warning("%r stays in the spool: %s", os.path.basename(path), type(error).__name__)
+
+
+def _row(path: str) -> dict[str, str] | None:
+    """Return the row of an event in the spool; None if the file holds no event, which renames it."""
+    try:
+        event_id, created_at, place, event = spool.read(path)
+        return inbox.event_row(event_id, created_at, place, event, inbox.parse(event))
+    except ValueError:
+        os.replace(path, path + spool.BROKEN)
+        return None
 
 
 def _note_lost(path: str) -> None:
@@ -121,5 +149,4 @@ def _note_lost(path: str) -> None:
     note = "lost: neither queue.db nor the spool could be written, for want of disk space or of the right to"
     with inbox.Transaction() as connection:
         connection.execute(_INSERT_LOST, (event_id, created_at, note, inbox.utc_now()))
-    with contextlib.suppress(FileNotFoundError):  # another process has noted it at the same time
-        os.unlink(path)
+    os.unlink(path)

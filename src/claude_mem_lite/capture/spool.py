@@ -44,9 +44,11 @@ def read(path: str) -> tuple[str, str, tuple[str, str, str], str]:
 
     Raises:
         ValueError: the file holds no event.
-        OSError: it cannot be read.
+        OSError: it cannot be read, or is no regular file of this user.
     """
-    with open(path, "rb") as file:
+    from claude_mem_lite.capture import own_file
+
+    with own_file.opened(path) as file:
         parts = file.read().decode("utf-8", "replace").split("\0", _PARTS - 1)
     if len(parts) == _OLD_PARTS:
         parts[3:3] = ["", ""]
@@ -55,8 +57,15 @@ def read(path: str) -> tuple[str, str, tuple[str, str, str], str]:
 
 
 def lost(path: str) -> tuple[str, str]:
-    """Return the id and time of a lost event, from the name of its file."""
-    created_at, _, event_id = os.path.basename(path).removesuffix(LOST).rpartition("-")
+    """Return the id and time of a lost event, from the name of its file.
+
+    Raises: OSError: it cannot be read, or is no regular file of this user.
+    """
+    from claude_mem_lite.capture import own_file
+
+    own_file.opened(path).close()
+    name = os.fsencode(os.path.basename(path)).decode("utf-8", "replace")
+    created_at, _, event_id = name.removesuffix(LOST).rpartition("-")
     return event_id, created_at
 
 
