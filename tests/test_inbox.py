@@ -97,7 +97,7 @@ def test_take_in_spool_sets_a_broken_file_aside(home: Path) -> None:
     taken = backlog.take_in_spool()
 
     assert taken == 1
-    assert rows("SELECT id, created_at, session_id FROM pending_queue") == [("id", "when", "a")]
+    assert rows("SELECT id, project_dir, session_id FROM pending_queue") == [("id", "/p", "a")]
     assert sorted(path.name for path in (home / "spool").iterdir()) == [
         "0-a-folder", "0-broken.bad", "1-no-json.bad",
     ]  # fmt: skip

@@ -18,7 +18,7 @@ from support.processes import STARTED, alive, claude_mem, finished, is_queue_emp
 from claude_mem_lite import installed, settings
 from claude_mem_lite.capture import client, inbox
 from claude_mem_lite.services import agents, instance, lifetime, process_states, programs
-from claude_mem_lite.storage import models, queries
+from claude_mem_lite.storage import facts, models, queries
 
 HALF_AN_HOUR_S = 30 * 60
 
@@ -58,6 +58,24 @@ def test_who_is_idle_is_told_by_events_work_and_settings(memory: Path) -> None:
     assert (idle, with_work, after) == (True, False, True)
     assert not lifetime.is_idle(chosen, now=time.time() + 60)
     assert not lifetime.is_idle(settings.load(), now=now)
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize("at", ["2099-01-01T00:00:00.000000Z", "not-a-time"])
+def test_a_time_from_the_future_keeps_no_services_running(at: str) -> None:
+    """A time yet to come, of an event or the consumer's start, or text that is none, does not count."""
+    chosen, now = settings.load(), time.time()
+    inbox.finish(inbox.append(json.dumps(tool_event()), "/p"))
+    inbox.finish(inbox.append(json.dumps(tool_event()), "/p"))
+    with inbox.Transaction() as connection:
+        connection.execute("DELETE FROM task")
+        connection.execute("UPDATE pending_queue SET created_at = ? WHERE seq = 2", (at,))
+    facts.write("consumer", {"started_at": at})
+
+    early = lifetime.is_idle(chosen, now=now + HALF_AN_HOUR_S - 60)
+    later = lifetime.is_idle(chosen, now=now + HALF_AN_HOUR_S + 60)
+
+    assert (early, later) == (False, True)
 
 
 @pytest.mark.usefixtures("services")

@@ -61,3 +61,41 @@ def test_processes_that_take_in_the_spool_at_once_do_not_disturb_each_other(home
     assert taken == 1
     assert rows("SELECT id, status FROM pending_queue") == [("a", "raw")]
     assert {path.suffix for path in folder.iterdir()} == {".bad"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("not-a-time", "", "1", "2026-11-21", "2026-11-21T03:00:25Z", "2026-13-21T03:00:25.123456Z"),
+        *(
+            "2026-11-21T03:00:25.123456",
+            "12026-11-21T03:00:25.123456Z",
+            "2026-11-21T03:00:25.123456+02:00",
+            "٢٠٢٦-11-21T03:00:25.123456Z",
+        ),
+    ],
+)
+def test_what_bears_no_time_gets_that_of_its_file(home: Path, text: str) -> None:
+    """An event in the spool, or a lost one, whose time is none of ours gets the time of its file."""
+    (home / "spool" / "0").write_text(f"a\0{text}\0/p\0\0\0{WHOLE}")
+    (home / "spool" / f"{text}-b.lost").touch()
+    for path in (home / "spool").iterdir():
+        os.utime(path, (0, 1_795_230_025.25))
+
+    backlog.take_in_spool()
+
+    expected = [("a", "2026-11-21T03:00:25.250000Z"), ("b", "2026-11-21T03:00:25.250000Z")]
+    assert rows("SELECT id, created_at FROM pending_queue ORDER BY id") == expected
+
+
+def test_a_time_keeps_its_microseconds_in_the_spool(home: Path) -> None:
+    """An event keeps the time at which it happened; that of a file from the future counts as now."""
+    spool.write("a", "2026-11-21T03:00:25.123456Z", ("/p", "", ""), WHOLE)
+    (home / "spool" / "b").write_text(f"b\0\0/p\0\0\0{WHOLE}")
+    os.utime(home / "spool" / "b", (0, 4_000_000_000))
+
+    backlog.take_in_spool()
+
+    times = dict(rows("SELECT id, created_at FROM pending_queue"))
+    assert times["a"] == "2026-11-21T03:00:25.123456Z"
+    assert times["b"] <= inbox.utc_now()

@@ -10,6 +10,10 @@ import os
 
 from claude_mem_lite import config
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
 # Suffixes: half written; holds no event; an empty file for an event that was lost on a full disk.
 HALF, BROKEN, LOST = ".tmp", ".bad", ".lost"
 _PARTS, _OLD_PARTS = 6, 4
@@ -42,6 +46,8 @@ def write(event_id: str, created_at: str, place: tuple[str, str, str], event: st
 def read(path: str) -> tuple[str, str, tuple[str, str, str], str]:
     """Return an event's id, time, place and text; a file of four fields has no work tree and no branch.
 
+    The time is that of the file if it holds none.
+
     Raises:
         ValueError: the file holds no event.
         OSError: it cannot be read, or is no regular file of this user.
@@ -50,23 +56,38 @@ def read(path: str) -> tuple[str, str, tuple[str, str, str], str]:
 
     with own_file.opened(path) as file:
         parts = file.read().decode("utf-8", "replace").split("\0", _PARTS - 1)
-    if len(parts) == _OLD_PARTS:
-        parts[3:3] = ["", ""]
-    event_id, created_at, project_dir, work_tree, branch, event = parts
-    return event_id, created_at, (project_dir, work_tree, branch), event
+        if len(parts) == _OLD_PARTS:
+            parts[3:3] = ["", ""]
+        event_id, created_at, project_dir, work_tree, branch, event = parts
+        return event_id, _time(created_at, file), (project_dir, work_tree, branch), event
 
 
 def lost(path: str) -> tuple[str, str]:
-    """Return the id and time of a lost event, from the name of its file.
+    """Return the id and time of a lost event, from the name of its file; the file's time if that has none.
 
     Raises: OSError: it cannot be read, or is no regular file of this user.
     """
     from claude_mem_lite.capture import own_file
 
-    own_file.opened(path).close()
     name = os.fsencode(os.path.basename(path)).decode("utf-8", "replace")
     created_at, _, event_id = name.removesuffix(LOST).rpartition("-")
-    return event_id, created_at
+    with own_file.opened(path) as file:
+        return event_id, _time(created_at, file)
+
+
+def _time(text: str, file: BinaryIO) -> str:
+    """Return a text that is a time as `inbox.utc_now` writes it, else the file's time, not after now."""
+    import datetime as dt
+    import time
+
+    try:
+        at = dt.datetime.fromisoformat(text).isoformat(timespec="microseconds")
+        if at == f"{text.removesuffix('Z')}+00:00":
+            return text
+    except ValueError:
+        pass
+    file_s = max(0.0, min(os.fstat(file.fileno()).st_mtime, time.time()))
+    return dt.datetime.fromtimestamp(file_s, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def files() -> list[str]:

@@ -51,7 +51,10 @@ def is_idle(chosen: Settings, *, now: float) -> bool:
     idle_s = chosen.idle_stop_minutes * _MINUTE_S
     if not idle_s:
         return False
-    latest = max(queries.last_event_at(), facts.read("consumer").get("started_at", ""))
+    until = inbox.utc_text(now)
+    started_at = facts.read("consumer").get("started_at", "")
+    # A time after now is of a clock that was set back since: it does not tell how long ago that was.
+    latest = max(queries.last_event_at(until=until), started_at if started_at <= until else "")
     if now - inbox.unix_time(latest) < idle_s or _web_idle_s() < idle_s:
         return False
     return not queries.has_work(now=time.time())  # work that is due later does not count

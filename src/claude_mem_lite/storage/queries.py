@@ -177,9 +177,10 @@ def queue_stats() -> dict[str, Any]:
     }
 
 
-def last_event_at() -> str:
-    """Return when the last event arrived, "" if none did."""
-    return str(PendingEvent.select(fn.MAX(PendingEvent.created_at)).scalar() or "")
+def last_event_at(*, until: str = "9999") -> str:
+    """Return when the last event up to a time arrived, "" if none did."""
+    latest = PendingEvent.select(fn.MAX(PendingEvent.created_at)).where(PendingEvent.created_at <= until)
+    return str(latest.scalar() or "")
 
 
 def has_work(*, now: float) -> bool:
