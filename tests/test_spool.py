@@ -4,6 +4,7 @@ import json
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,26 @@ def test_processes_that_take_in_the_spool_at_once_do_not_disturb_each_other(home
     assert taken == 1
     assert rows("SELECT id, status FROM pending_queue") == [("a", "raw")]
     assert {path.suffix for path in folder.iterdir()} == {".bad"}
+
+
+@pytest.mark.parametrize(("files", "chars", "at_once"), [(1_000, 0, 50), (60, 600_000, 2)])
+def test_a_large_spool_is_taken_in_many_events_at_a_time(
+    home: Path, files: int, chars: int, at_once: int
+) -> None:
+    """A transaction takes in fifty events, fewer if they are large, so that hooks get the lock in between."""
+    event = json.dumps(tool_event("WebFetch", tool_response="x" * chars))
+    for number in range(files):
+        (home / "spool" / f"{number}").write_text(f"{number}\0\0/p\0\0\0{event}")
+    with closing(inbox.connect()) as other, ThreadPoolExecutor() as pool:
+        inbox.create_schema(other)
+
+        taking, seen = pool.submit(backlog.take_in_spool), set[int]()
+        while not taking.done():
+            seen |= set(other.execute("SELECT count(*) FROM pending_queue").fetchone())
+
+    assert taking.result() == files
+    assert len(seen) > 1
+    assert {count % at_once for count in seen} == {0}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import time
 
 from claude_mem_lite.capture import inbox, spool
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Messages, and events, per transaction: a hook must not wait until 100,000 of them are written.
-_AT_ONCE, _EVENTS_AT_ONCE = 500, 50
+# Messages, events and characters of events per transaction: a hook must not wait until 100,000 are written.
+_AT_ONCE, _EVENTS_AT_ONCE, _CHARS_AT_ONCE = 500, 50, 1 << 20
 
 _INSERT_LOST = (
     "INSERT OR IGNORE INTO pending_queue"
@@ -106,18 +107,37 @@ def take_in_spool() -> int:
         with _skipping(path):
             _note_lost(path)
     taken = 0
-    for path in spool.waiting():
-        with _skipping(path):
-            row = _row(path)
-            if row is None:
-                continue
-            with inbox.Transaction() as connection:
+    for rows in _spooled():
+        with inbox.Transaction() as connection:
+            began = time.monotonic()
+            for row in rows.values():
                 inbox.insert_event(connection, row)
-            os.unlink(path)
-            taken += 1
+        held_s = time.monotonic() - began
+        for path in rows:
+            with _skipping(path):
+                os.unlink(path)
+                taken += 1
+        time.sleep(held_s)  # for the hooks that wait for the lock
     if taken:
         inbox.ring()
     return taken
+
+
+def _spooled() -> Iterator[dict[str, dict[str, str]]]:
+    """Yield the rows of the spool's events by path, oldest first, as many as one transaction takes."""
+    rows, chars = dict[str, dict[str, str]](), 0
+    for path in spool.waiting():
+        row = None
+        with _skipping(path):
+            row = _row(path)
+        if row is not None:
+            rows[path] = row
+            chars += len(row["raw_output"])
+        if len(rows) == _EVENTS_AT_ONCE or chars > _CHARS_AT_ONCE:
+            yield rows
+            rows, chars = {}, 0
+    if rows:
+        yield rows
 
 
 @contextlib.contextmanager
