@@ -109,7 +109,4 @@ def note(session_id: str, block: dict[str, object]) -> None:
     from claude_mem_lite.capture.fast_sqlite3 import sqlite3
 
     with contextlib.suppress(sqlite3.Error):
-        inbox.enqueue(
-            inbox.SHOWN, session_id, block, inbox.utc_now(),
-            priority="high", timeout_s=inbox.LOCK_TIMEOUT_S,
-        )  # fmt: skip
+        inbox.enqueue(inbox.SHOWN, session_id, block, inbox.utc_now(), priority="high", is_hook=True)

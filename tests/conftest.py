@@ -108,6 +108,8 @@ def home(run_folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.M
     """
     folder = Path(tempfile.mkdtemp(dir=run_folder, prefix=""))
     monkeypatch.setenv("CLAUDE_MEM_HOME", str(folder))
+    # A test stands for a hook's process, and what the last one met does not count.
+    monkeypatch.setattr(inbox.HookTransaction, "_timeout_s", inbox._LOCK_TIMEOUT_S)
     config.ensure_home()
     words_alone = "" if request.node.get_closest_marker("meaning") else '[search]\nembedding_model = "none"\n'
     (folder / "config.toml").write_text(f"[services]\nautostart = false\n{words_alone}")

@@ -19,6 +19,7 @@ from support.processes import end, is_queue_empty, running, wait_until
 
 from claude_mem_lite import config
 from claude_mem_lite.capture import backlog, inbox, priority
+from claude_mem_lite.hooks import helper
 from claude_mem_lite.storage import models, queries
 
 COMMANDS = cases.load("looks")
@@ -72,6 +73,29 @@ def test_append_goes_to_the_spool_while_the_queue_is_locked(home: Path) -> None:
     assert found == [(first, "a", "/p"), (second, "b", "/q")]
     assert rows("SELECT count(*) FROM task") == [(2,)]
     assert list((home / "spool").iterdir()) == []
+
+
+def test_a_hook_waits_for_a_locked_queue_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a wait in vain nothing else in a hook waits for queue.db, until the lock is free again."""
+    waits, connect = list[float](), inbox.connect
+
+    def recorded(*, timeout_s: float) -> sqlite3.Connection:
+        waits.append(timeout_s)
+        return connect(timeout_s=timeout_s)
+
+    monkeypatch.setattr(inbox, "connect", recorded)
+    inbox.append("{}", "/p")
+    with closing(sqlite3.connect(config.queue_path(), isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        inbox.append("{}", "/p")
+        inbox.append("{}", "/p")
+        helper.note("s1", {"via": "fallback"})
+    helper.note("s1", {"via": "fallback"})
+    inbox.append("{}", "/p")
+
+    assert waits == [0.25, 0.25, 0, 0, 0, 0.25]
+    assert rows("SELECT count(*) FROM task") == [(3,)]
+    assert len(list((home / "spool").iterdir())) == 2
 
 
 @pytest.mark.parametrize("content", [b"this is no database, only text " * 400, None])

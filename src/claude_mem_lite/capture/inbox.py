@@ -34,8 +34,8 @@ PRIORITIES = {"high": 30, "normal": 20, "low": 10}
 # order in which they happened, and before Claude's rewrites and the vectors.
 BEHIND = {"high": 9, "normal": 8, "low": 7}
 
-# A hook may wait this long for the lock; then the event goes to the spool.
-LOCK_TIMEOUT_S = 0.25
+# A hook may wait this long for the lock, once; then the event goes to the spool.
+_LOCK_TIMEOUT_S = 0.25
 
 # Statuses of imported events: left to the import itself; processed; to be processed again, because the memory
 # was lost. Only the last gets a message.
@@ -161,7 +161,7 @@ def append(
     place = (project_dir, work_tree, branch)
     row = event_row(event_id, created_at, place, event, fields or parse(event))
     try:
-        with Transaction(timeout_s=LOCK_TIMEOUT_S) as connection:
+        with HookTransaction() as connection:
             insert_event(connection, row)
     except sqlite3.Error:
         from claude_mem_lite.capture import spool
@@ -234,6 +234,25 @@ class Transaction:
             self._connection.close()
 
 
+class HookTransaction(Transaction):
+    """A transaction that waits briefly for the lock; not at all if the process's last one waited in vain."""
+
+    _timeout_s = _LOCK_TIMEOUT_S
+
+    def __init__(self) -> None:
+        super().__init__(timeout_s=self._timeout_s)
+
+    def __enter__(self) -> sqlite3.Connection:
+        """Begin, and return the connection."""
+        try:
+            connection = super().__enter__()
+        except sqlite3.Error:
+            HookTransaction._timeout_s = 0.0
+            raise
+        HookTransaction._timeout_s = _LOCK_TIMEOUT_S
+        return connection
+
+
 def connect(*, timeout_s: float = 10.0) -> sqlite3.Connection:
     """Return a connection to queue.db outside of any transaction."""
     path = config.queue_path()
@@ -296,16 +315,16 @@ def finish_all(notes: list[tuple[str | None, str]], *, status: str = "done") -> 
         )
 
 
-def enqueue(task: str, *arguments: Any, priority: str = "normal", timeout_s: float = 10.0) -> int:
+def enqueue(task: str, *arguments: Any, priority: str = "normal", is_hook: bool = False) -> int:
     """Add a message for a task of the consumer, by the task's dotted name; return the message's number.
 
-    `timeout_s` is how long to wait for the lock.
+    With `is_hook` it waits for the lock no longer than a hook may.
     """
     import json
 
     urgency = PRIORITIES[priority]
     message = {"id": os.urandom(16).hex(), "name": task, "priority": urgency, "args": arguments}
-    with Transaction(timeout_s=timeout_s) as connection:
+    with HookTransaction() if is_hook else Transaction() as connection:
         number = connection.execute(
             "INSERT INTO task (queue, data, priority) VALUES (?, CAST(? AS BLOB), ?)",
             (QUEUE_NAME, json.dumps(message), urgency),
