@@ -91,7 +91,8 @@ def work_in_flight() -> None:
     observe("4" * 32, "Stop", report, **say, created_at=at(3))
     observe("5" * 32, "Edit", "Edit split in a.py", **say, created_at=at(5), files_touched=["a.py"])
     change("split", "new", "5" * 32, session_id="me", created_at=at(5))
-    observe("6" * 32, "Bash", "Run pytest: 1 failed, 2 passed; failing: test_split", **say, created_at=at(6))
+    tests = "Ran `pytest`. pytest: 1 failed, 2 passed; failing: test_split"
+    observe("6" * 32, "Bash", tests, **say, created_at=at(6))
     observe("7" * 32, "Bash", "Ran `git push`. Failed with exit code 1: no origin", **say, created_at=at(7))
     observe("8" * 32, "UserPromptSubmit", "Now the docs.", **say, created_at=at(8))
 

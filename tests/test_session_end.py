@@ -14,6 +14,7 @@ from claude_mem_lite.capture import inbox
 from claude_mem_lite.context import builder, file_block
 from claude_mem_lite.distill import record
 from claude_mem_lite.distill.attempts import SESSIONS_OPEN, failure, open_failures, removed_files
+from claude_mem_lite.distill.state import State
 from claude_mem_lite.learnings import session as learning
 from claude_mem_lite.storage import learnings, models, queries
 
@@ -37,13 +38,13 @@ def said(message: str, *, session: str = "s1") -> None:
     happen("Stop", session=session, last_assistant_message=message)
 
 
-def ran(command: str, *, error: str = "", session: str = "s1") -> None:
+def ran(command: str, *, error: str = "", printed: str = "it is done", session: str = "s1") -> None:
     """Record a command that succeeded, or failed with an error."""
     call = {"tool_name": "Bash", "tool_input": {"command": command}, "session": session}
     if error:
         happen("PostToolUseFailure", **call, error=f"Exit code 1\n{error}")
     else:
-        happen("PostToolUse", **call, tool_response={"stdout": "it is done", "stderr": ""})
+        happen("PostToolUse", **call, tool_response={"stdout": printed, "stderr": ""})
 
 
 @pytest.mark.parametrize("message", ["Done.", "ok", "**Done.**", "\n\nDone.\n", "完了。", "- x"])
@@ -193,13 +194,31 @@ def test_tests_that_pass_by_now_are_told_with_how_they_run_now(memory: Path) -> 
     assert "Tests: 1 failed, later 4 passed." in (queries.known_session("s1").summary or "")
 
 
-def test_a_port_is_no_count_of_failed_tests(memory: Path) -> None:
-    """A port number before "failed" is not a count of failed tests."""
-    ran("docker compose up -d", error="Error: Bind for 0.0.0.0:9093 failed: port is already allocated")
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        ("docker compose up -d", "Error: Bind for 0.0.0.0:9093 failed: port is already allocated"),
+        ("psql -l", "psql: error: connection to server at db, port 5432 failed: Connection refused"),
+        ("ansible-playbook site.yml", "fatal: task 7 failed"),
+        ("./deploy.sh", "Step 4 failed: no space left on device"),
+        ("./load.sh", "Loaded 2024 orders; 0 errors; 1500 passed to the archive"),
+        ("./check.sh", 'pytest says: "pytest: 3 failed" to me'),
+    ],
+)
+@pytest.mark.parametrize("is_failure", [True, False])
+def test_only_a_test_runner_counts_tests(
+    memory: Path, command: str, printed: str, *, is_failure: bool
+) -> None:
+    """A number before "failed" or "passed" is no count of tests unless a test runner printed it."""
+    asked("Load the orders into the database of the shop.")
+    ran(command, error=printed if is_failure else "", printed=printed)
 
     summary = record.summarize_session("s1")
 
-    assert ("9093" in summary, "Tests:" in summary) == (True, False)
+    thread = State.from_json(queries.session("s1").state).thread
+    assert "Tests:" not in summary
+    assert [said for said in thread if said.label == "Tests"] == []
+    assert len([said for said in thread if said.label == "Failing"]) == is_failure
 
 
 def test_a_commit_in_a_folder_of_its_own_is_not_the_projects(memory: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import Key, Noted, failure, open_failures, removed_files, succeeding
-from claude_mem_lite.distill.rules import conversation
+from claude_mem_lite.distill.rules import conversation, runners
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.text import first_sentence, one_line, sentences, unique
 
@@ -15,10 +15,6 @@ _LEAD_CHARS = 200
 _ASKED_CHARS = 72
 _SUMMARY_CHARS = 900
 
-# The number must not be a port: "0.0.0.0:80 failed".
-_VERDICT = re.compile(
-    r"(?<![\w.:])\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*"
-)
 _BAD = re.compile(r"\b[1-9]\d* (?:failed|errors?)\b")
 _COMMIT = re.compile(r"^(?:Commit|Amend) ['“](?P<subject>.*)['”] as (?P<hash>[0-9a-f]{7,40})")
 _FAILS = re.compile(
@@ -146,9 +142,7 @@ def has_bad_tests(verdict: str) -> bool:
 
 def test_verdict(observation: Noted) -> str:
     """Return the result of a test run, such as "2 failed, 3 passed"; "" for another observation."""
-    told = f"{observation.title}\n{observation.summary}" if observation.tool_name == "Bash" else ""
-    found = _VERDICT.search(told)
-    return found[0] if found else ""
+    return runners.verdict_in(observation.summary) if observation.tool_name == "Bash" else ""
 
 
 def _marked(sentence: str, good: set[Key], gone: Sequence[str], verdict: str) -> str:

@@ -240,8 +240,8 @@ def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:
     found = [Said(row.id, row.created_at, error, "Failing") for row, error in open_failures(rows, later)]
     tests = next((row for row in reversed(rows) if test_verdict(row)), None)
     if tests is not None and has_bad_tests(verdict := test_verdict(tests)):
-        told = f"{tests.title}: {without_reason(tests.summary)[0]}"
-        says = one_line(told[told.rfind(verdict) :], _FAILED_CHARS)
+        told = without_reason(tests.summary)[0]
+        says = one_line(told[told.find(f": {verdict}") + 2 :], _FAILED_CHARS)
         found.append(Said(tests.id, tests.created_at, says, "Failing"))
     return found[-_MOST:]
 

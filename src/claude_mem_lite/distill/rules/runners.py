@@ -62,6 +62,12 @@ def test_run(output: str) -> TestRun | None:
     return None
 
 
+def verdict_in(summary: str) -> str:
+    """Return the counts that a command's summary gives after the name of a test runner; "" for none."""
+    found = _TOLD.search(summary)
+    return found["verdict"] if found else ""
+
+
 test_run.__test__ = False  # type: ignore[attr-defined]  # pytest: this is no test
 
 
@@ -226,4 +232,9 @@ _RUNNERS = (
         failing=r"^\(fail\) (?P<name>.*)$",
         evidence=r"^(?:error: .*|Expected: .*|Received: .*)$",
     ),
+)
+_TOLD = re.compile(
+    rf"(?:^|\. )(?:{'|'.join(re.escape(each.name) for each in _RUNNERS)}): "
+    r"(?P<verdict>\d+ (?:failed|errors?|passed)\b(?:, \d+ (?:failed|errors?|passed|skipped)\b)*)",
+    re.MULTILINE,
 )
