@@ -181,6 +181,17 @@ def test_an_older_session_that_is_told_later_knows_what_came_after_it(memory: Pa
     assert "Left open" not in record.summarize_session("s1")
 
 
+def test_a_reply_that_states_nothing_is_not_the_end(memory: Path) -> None:
+    """A summary ends with the last report that states something, not with the answer to thanks."""
+    asked("Why does the deploy fail?")
+    ran("docker ps -a")
+    said("`old-api` holds the port of the service.")
+    asked("ok thanks")
+    said("You're welcome!")
+
+    assert record.summarize_session("s1").endswith("Ended: `old-api` holds the port of the service.")
+
+
 def test_tests_that_pass_by_now_are_told_with_how_they_run_now(memory: Path) -> None:
     """A summary with failed tests adds the result of a later session's run."""
     call = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}}

@@ -24,7 +24,7 @@ from claude_mem_lite.distill.rules.conversation import is_acknowledgement, is_ap
 from claude_mem_lite.distill.rules.edits import Edit, edit_of
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.summary import checked, key_files, summarize
-from claude_mem_lite.distill.thread import decisions
+from claude_mem_lite.distill.thread import decisions, without_replies
 from claude_mem_lite.storage import projects, queries, retired, rewrites, timeline
 from claude_mem_lite.storage.code import save_past_changes
 from claude_mem_lite.storage.models import Observation as ObservationRow
@@ -180,7 +180,7 @@ def local_summary(
     `later` holds the observations of each session after it, which may have settled what it left open.
     """
     done = [row for row in rows if row.tool_name not in SPOKEN]
-    ends = [row for row in rows if row.tool_name in {"Stop", "StopFailure"}]
+    ends = [row for row in without_replies(rows) if row.tool_name in {"Stop", "StopFailure"}]
     reports = [row for row in ends if not is_api_failure(row.title)]
     has_failed = bool(ends) and ends[-1] not in reports
     summary = summarize(

@@ -16,7 +16,15 @@ from claude_mem_lite.distill.attempts import at_forge, has_merged, is_commit, ra
 from claude_mem_lite.distill.rules import compaction
 from claude_mem_lite.distill.rules.conversation import report_of, says_nothing
 from claude_mem_lite.distill.statements import names, statements
-from claude_mem_lite.distill.thread import ASKS, Row, Said, settled, thread_of, without_overtaken
+from claude_mem_lite.distill.thread import (
+    ASKS,
+    Row,
+    Said,
+    settled,
+    thread_of,
+    without_overtaken,
+    without_replies,
+)
 from claude_mem_lite.distill.typed import ways
 from claude_mem_lite.text import one_line
 
@@ -84,7 +92,7 @@ def state_of(
     files = Counter({path: 0 for row in rows for path in row.files_touched})
     files.update(path for row in rows if row.tool_name in EDITORS for path in row.files_touched)
     by_user = {said.row_id: [said] for said in settled(rows)}
-    lasting = without_overtaken(rows)
+    lasting = without_overtaken(without_replies(rows))
     commands = [command for row in rows for command in ran(row)]
     worked = {command.words for command in commands}
     run = [*map(str, commands), *(command for row in rows for command in at_forge(row))]

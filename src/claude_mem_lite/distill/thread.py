@@ -9,7 +9,7 @@ from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import Noted, Ran, is_commit, open_failures, ran
 from claude_mem_lite.distill.rules import fields
 from claude_mem_lite.distill.rules.conversation import says_nothing, without_reason
-from claude_mem_lite.distill.statements import MOMENT, Statement, statements
+from claude_mem_lite.distill.statements import MOMENT, Statement, names, statements
 from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.quoting import quote_blocks
 from claude_mem_lite.text import count, join, named_path, one_line, sentences
@@ -47,6 +47,7 @@ OPEN = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`[^`]*`")
+_FIGURE = re.compile(r"\d|[A-Z]{3}")  # a number or an acronym
 _SPANS = 4  # backticks; a statement with more compares code
 _PULL_REQUEST = re.compile(r"https?://[^\s\"'<>)]+/(?:pull|pulls|merge_requests|pull-requests)/\d+")
 
@@ -106,10 +107,11 @@ def thread_of(
     goal = _goal(rows)
     asked = {said.row_id for said in goal}
     tested = _tested(rows)
+    telling = without_replies(rows)
     return [
         *goal,
-        *_came_to(rows),
-        *_plan(rows, [quote(step) for step in _open_steps(plan)]),
+        *_came_to(telling),
+        *_plan(telling, [quote(step) for step in _open_steps(plan)]),
         # A failure before all tests passed is settled.
         *(said for said in _failing(rows, later) if not tested or said.at > tested[0].at),
         *tested,
@@ -146,6 +148,35 @@ def without_overtaken(rows: Sequence[Row]) -> list[Row]:
             waiting = [] if has_edited else [*waiting, row.id]
             has_edited = False
     return [row for row in rows if row.id not in overtaken]
+
+
+def without_replies(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without reports that state nothing ("You're welcome!") and follow one that may.
+
+    Such a report ends a turn that used no tool.
+    """
+    found: list[Row] = []
+    has_worked = has_report = False
+    for row in rows:
+        is_report = row.tool_name == "Stop"
+        if is_report and has_report and not has_worked and not _tells(row):
+            continue
+        has_report |= is_report
+        has_worked = not is_report and (has_worked or row.tool_name != "UserPromptSubmit")
+        found.append(row)
+    return found
+
+
+def _tells(report: Row) -> bool:
+    """Tell whether a statement of a report names something, gives a reason, leaves work open or is long."""
+    return any(
+        len(each.says) > _LEAST_OUTCOME_CHARS
+        or names(each.text)
+        or _FIGURE.search(each.text)
+        or _is_decided(each)
+        or OPEN.search(each.text)
+        for each in statements(without_reason(report.summary)[0])
+    )
 
 
 def _goal(rows: Sequence[Row]) -> list[Said]:
