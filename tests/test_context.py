@@ -96,6 +96,21 @@ More: curl -sG --unix-socket {memory}/worker.sock -d project=/p http://mem/api/o
     assert builder.build("/p", session_id="new", now=AT + 60).text == block.text
 
 
+def test_a_goal_that_heads_the_thread_is_not_repeated(memory: Path) -> None:
+    """A goal shown in the session's heading has no line of its own, and its row counts as shown."""
+    session_row("s1", branch="main")
+    observe("a" * 32, "UserPromptSubmit", "Move the book to JSON.")
+    observe("b" * 32, "Stop", "The book is kept in `book.json` now.", created_at=at(1))
+
+    block = builder.build("/p", session_id="new", now=AT)
+
+    assert lines(block, "thread") == [
+        "s1 main still open: Move the book to JSON.",
+        "bbbbbbbb Came to: The book is kept in `book.json` now.",
+    ]
+    assert block.also == ["a" * 32]
+
+
 def test_sessions_of_little_hide_no_work(memory: Path) -> None:
     """Twenty sessions that only ask a question do not push the work before them out of the block."""
     session_row("s1", last_event_at=at(-60), summary="Moved the book.")

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.coverage import choose
-from claude_mem_lite.context.past import FADES, SESSIONS, THREAD, Past
+from claude_mem_lite.context.past import FADES, LINE_CHARS, SESSIONS, THREAD, Past, goal_in
+from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.findings import findings
 from claude_mem_lite.distill.standing import changed, is_test
 from claude_mem_lite.distill.state import State
@@ -48,8 +49,14 @@ def thread(past: Past) -> list[Line]:
     if any(said.label == "Failing" for said in left):
         cured = _known_to_work(past)
         left = [said for said in left if said.label != "Failing" or said.row_id not in cured]
-    lines = [past.said(said) for said in left]
-    return in_order([past.heading(row, of_thread=True), *lines]) if lines else []
+    heading = past.heading(row, of_thread=True)
+    # A goal that the heading already shows is not repeated.
+    goal = goal_in(past.state(row).thread, of_thread=True)
+    has_goal = harmless(goal, chars=LINE_CHARS) in heading.says
+    goals = [said for said in left if has_goal and said.label in GOALS and said.says == goal]
+    heading = replace(heading, stands_for=tuple(said.row_id for said in goals))
+    lines = [past.said(said) for said in left if said not in goals]
+    return in_order([heading, *lines]) if left else []
 
 
 def _known_to_work(past: Past) -> set[str]:

@@ -171,7 +171,7 @@ class Past:
         if row.written_by != "local" and row.summary:
             goal = one_line(row.summary, _GOAL_CHARS[of_thread])
         elif row.branch in SHARED_BRANCHES:
-            goal = _goal(state.thread, of_thread=of_thread)
+            goal = goal_in(state.thread, of_thread=of_thread)
         as_what = f" as {state.merged_as}" if state.merged_as else ""
         merged = f"(merged{as_what})" if branch and state.is_merged else ""
         parts = [" ".join(filter(None, [branch, is_open, merged])), goal]
@@ -258,7 +258,7 @@ def edited(project_dir: str, sessions: Collection[str]) -> dict[str, str]:
     return found
 
 
-def _goal(thread: Sequence[Said], *, of_thread: bool) -> str:
+def goal_in(thread: Sequence[Said], *, of_thread: bool) -> str:
     """Return a session's goal from its thread: a task or a commit; questions are skipped."""
     asked = [said.says for said in thread if said.label in GOALS][::-1]
     tasks = [each for each in asked if each[-1:] not in ASKS]
