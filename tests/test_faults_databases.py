@@ -136,11 +136,12 @@ def test_locked_databases_cost_nothing_but_time(home: Path) -> None:
 
 @contextmanager
 def read_only(path: Path) -> Iterator[None]:
-    """Make a file that even root cannot write."""
+    """Make a file or a folder that even root cannot write."""
     if os.geteuid() != 0:
-        path.chmod(0o400)
+        mode = path.stat().st_mode
+        path.chmod(mode & ~0o222)
         yield
-        path.chmod(0o600)
+        path.chmod(mode)
         return
     mounted = subprocess.run(["mount", "--bind", str(path), str(path)], capture_output=True, check=False)
     if mounted.returncode:
@@ -172,6 +173,23 @@ def test_a_database_that_cannot_be_written_is_told(home: Path, store: str) -> No
     assert f"{home / store} cannot be written → chmod" in found
     assert up.stderr.startswith(f"claude-mem: {home / store} cannot be written: chmod")
     assert titles() == ["Build target 0", "Build target 1"]
+
+
+def test_a_folder_that_cannot_be_written_is_told(home: Path) -> None:
+    """With a read-only folder status, doctor and up name it and its cure, and none says to move it."""
+    append(build(0))
+    models.open_databases()
+    models.close_databases()
+    with read_only(home):
+        told, found, up = claude_mem("status"), told_by_the_doctor(), claude_mem("up")
+
+    says = f"{home} cannot be written to ("
+    problems = [line for line in told.stdout.splitlines() if line.startswith("!")]
+    assert [line.partition(" (")[0] for line in problems] == [
+        f"! {home} cannot be written to", "! hooks not installed: claude-mem install-hooks",
+    ]  # fmt: skip
+    assert says in found
+    assert up.stderr.startswith(f"claude-mem: {says}")
 
 
 def test_a_folder_where_the_socket_should_be_is_told(home: Path) -> None:

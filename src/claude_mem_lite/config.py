@@ -177,6 +177,17 @@ def replace_file(path: str, content: bytes, *, mode: int | None = None) -> None:
         raise
 
 
+def unwritable() -> tuple[str, str]:
+    """Return why the data directory cannot be written to, and the cure; ("", "") if it can or is missing."""
+    folder = home()
+    if not os.path.isdir(folder) or os.access(folder, os.W_OK | os.X_OK):
+        return "", ""
+    is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+    why = "its file system is read-only" if is_read_only else "its permissions forbid it"
+    cure = "have it mounted for writing" if is_read_only else f"chmod u+rwx {folder}"
+    return f"{folder} cannot be written to ({why}), so nothing new is remembered", cure
+
+
 def refuse_unsafe_home() -> None:
     """Raise ClaudeMemError when another user could read or replace files in the data directory.
 

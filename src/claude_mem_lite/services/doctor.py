@@ -88,6 +88,9 @@ def _folder() -> Iterator[Finding]:
         )
     else:
         yield Finding("owner", f"{home} and its files belong to you")
+    unwritable, cure = config.unwritable()
+    if unwritable:
+        yield Finding("folder", unwritable, cure)
     open_ones = list(_open_to_others(home))
     if open_ones:
         found = f"{len(open_ones)} files or folders are open to others: {open_ones[0]}"

@@ -46,8 +46,7 @@ def state() -> dict[str, Any]:
             if not damage.explains(error):
                 raise
             path = config.queue_path() if part in {"queue", "last_errors"} else config.memory_path()
-            damaged = "if it is damaged, move it aside, then claude-mem restart"
-            cure = damaged if os.path.exists(path) else "claude-mem up"
+            cure = "claude-mem doctor looks for the cause" if os.path.exists(path) else "claude-mem up"
             found["unreadable"] = f"{path} cannot be read ({error}): {cure}"
     return found
 

@@ -99,10 +99,13 @@ def _can_run(program: str) -> bool:
 def _problems(found: dict[str, Any], old: list[str], hooks_problem: str) -> list[str]:
     """Return one line for each problem that the user can mend, with its cure."""
     problems = [*filter(None, [found["settings_problem"]]), *found["damaged"]]
-    if found["unreadable"] and not found["damaged"]:
+    unwritable, cure = config.unwritable()
+    if unwritable:
+        problems.append(f"{unwritable}: {cure}")
+    elif found["unreadable"] and not found["damaged"]:
         problems.append(found["unreadable"])
     down_now = [name for name, service in found["services"].items() if service["state"] != "RUNNING"]
-    if down_now and not found["sleeping"]:
+    if down_now and not (found["sleeping"] or unwritable):
         problems.append(f"{' and '.join(down_now)} not running: claude-mem up")
     if old:
         problems.append(f"{process_states.told_of(old)}: claude-mem up")

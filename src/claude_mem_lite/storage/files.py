@@ -73,7 +73,10 @@ def vacuum(path: str) -> str:
 
 
 def refuse_read_only() -> None:
-    """Raise ClaudeMemError if an existing database is not writable."""
+    """Raise ClaudeMemError if the existing data directory or a database in it is not writable."""
+    unwritable, cure = config.unwritable()
+    if unwritable:
+        raise ClaudeMemError(f"{unwritable}: {cure}")
     for path in filter(os.path.exists, paths()):
         if not os.access(path, os.W_OK):
             raise ClaudeMemError(f"{path} cannot be written: chmod u+w it, or mount its disk for writing")
