@@ -84,6 +84,8 @@ def test_a_setting_is_written_and_the_rest_stays(home: Path, name: str, value: s
         (("get", "nonsense"), "claude-mem config show lists them"),
         (("set", "services.autostart", "maybe"), "cannot be 'maybe': it takes true or false"),
         (("set", "retention.keep_raw", "-1"), "a whole number from 0 to 1,000,000"),
+        (("set", "claude.daily_budget_usd", "--", "-5"), "cannot be '-5': it takes a number from 0 to"),
+        (("set", "search.dimension", "-4"), "a whole number from 0 up"),
         (("set", "compress.high", "gpt"), "it takes claude or local"),
         (("set", "capture.ignored_files", "[1]"), "it takes a list"),
         (("set", "claude.model", ""), "a text that is not empty"),

@@ -152,6 +152,25 @@ def test_the_settings_of_the_docs_are_the_settings(home: Path) -> None:
     assert settings.load() == settings.Settings()
 
 
+def test_all_wrong_settings_are_said_at_once_with_what_they_take(home: Path) -> None:
+    """One line names each wrong setting with what it takes, and each has its default."""
+    (home / "config.toml").write_text(
+        "[claude]\ndaily_budget_usd = -5\nvia = 'mail'\nbase_url = 'ftp://a'\nclient_config = 1\n"
+        "[capture]\nmax_event_chars = 10\n[search]\ndimension = -4\n[services]\nautostart = 'yes'\n"
+        "[context]\nrecal = true\n[prices]\nm = 1\n[retention]\nkeep_raw = -1\n"
+    )
+
+    assert settings.problem() == (
+        f"{home / 'config.toml'}: [claude] daily_budget_usd takes a number from 0 to 1,000,000; "
+        "[claude] via takes api or cli or off; [claude] base_url takes an address, https://…; "
+        "[claude] client_config takes a text; [capture] max_event_chars takes a whole number from 16,384 up; "
+        "[search] dimension takes a whole number from 0 up; [services] autostart takes true or false; "
+        "[context] recal is unknown; [prices] m takes input and output, dollars for a million tokens; "
+        "[retention] keep_raw takes a whole number from 0 to 1,000,000: their defaults hold"
+    )
+    assert settings.load() == settings.Settings()
+
+
 @pytest.mark.parametrize(("text", "says"), CASES["wrong"])
 def test_a_wrong_setting_is_said_and_costs_no_event(home: Path, text: str, says: str) -> None:
     """A wrong setting is reported in one line, and hooks go on with the defaults."""

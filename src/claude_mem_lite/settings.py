@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 TIERS = ("high", "normal", "low")
 
 _WRITERS = ("claude", "local")
-_MOST = 1_000_000
+_MOST, _NO_MOST = 1_000_000, 2**63  # TOML's integers end there
 _Kind = type | range | tuple[str, ...] | re.Pattern[str]
 _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
-    "capture": {"max_event_chars": int, "ignored_files": list},
+    "capture": {"max_event_chars": range(config.MIN_MAX_EVENT_CHARS, _NO_MOST), "ignored_files": list},
     "projects": {"off": list, "apart": list},
-    "services": {"autostart": bool, "idle_stop_minutes": int},
+    "services": {"autostart": bool, "idle_stop_minutes": range(_NO_MOST)},
     "claude": {
         "via": ("api", "cli", "off"),
         "client": str,
@@ -44,14 +44,14 @@ _KNOWN: Mapping[str, Mapping[str, _Kind]] = {
         "base_url": re.compile(r"https?://\S+"),
         "proxy": re.compile(rf"https?://\S+|{keys.NONE}"),
     },
-    "search": {"embedding_model": str, "dimension": int},
+    "search": {"embedding_model": str, "dimension": range(_NO_MOST)},
     "context": {
         "start": bool,
         "recall": bool,
-        "recall_tokens_per_session": int,
-        "file_tokens_per_session": int,
+        "recall_tokens_per_session": range(_NO_MOST),
+        "file_tokens_per_session": range(_NO_MOST),
     },
-    "learnings": {"dedup_threshold": float, "decay_after_sessions": int},
+    "learnings": {"dedup_threshold": float, "decay_after_sessions": range(_NO_MOST)},
     "retention": dict.fromkeys(("events_days", "keep_raw", "logs_days", "max_queue_mb"), range(_MOST + 1)),
     "evals": {"every": range(_MOST + 1), "samples": range(1, 101), "judge": str},
     "compress": dict.fromkeys((*TIERS, "summaries", "learnings", "calls"), _WRITERS),
@@ -236,12 +236,14 @@ def parsed(name: str, text: str) -> Any:
 
 def _takes(kind: _Kind) -> str:
     if isinstance(kind, re.Pattern):
-        return "an address, https://…"
+        return "a text" if kind.fullmatch("") else "an address, https://…"
     if isinstance(kind, tuple):
         return " or ".join(kind)
     if isinstance(kind, range):
-        return f"a whole number from {kind.start} to {kind.stop - 1:,}"
-    return {bool: "true or false", int: "a whole number", float: "a number", list: 'a list: ["a", "b"]'}.get(
+        most = "up" if kind.stop == _NO_MOST else f"to {kind.stop - 1:,}"
+        return f"a whole number from {kind.start:,} {most}"
+    amount = f"a number from 0 to {_MOST:,}"
+    return {bool: "true or false", float: amount, list: 'a list: ["a", "b"]'}.get(
         kind, "a text that is not empty"
     )
 
@@ -318,7 +320,7 @@ def problem() -> str:
 
 
 def _read() -> tuple[dict[str, dict[str, Any]], str]:
-    """Return the valid settings by table, and a line about the first invalid one ("" if there is none)."""
+    """Return the valid settings by table, and a line about the invalid ones ("" if there are none)."""
     try:
         with open(config.config_path(), "rb") as file:
             given = tomllib.load(file)
@@ -327,15 +329,24 @@ def _read() -> tuple[dict[str, dict[str, Any]], str]:
     except (OSError, ValueError, RecursionError) as error:
         return {}, f"{config.config_path()} cannot be used ({error}): the defaults apply"
     usable: dict[str, dict[str, Any]] = {}
-    wrong = ""
+    wrong: list[str] = []
     for table, values in given.items():
         for key, value in values.items() if isinstance(values, dict) else {"": values}.items():
             known = _price(value) if table == "prices" else _known(table, key, value)
             if known is not None:
                 usable.setdefault(table, {})[key] = known
-            elif not wrong:
-                wrong = f"{config.config_path()}: [{table}] {key} is unknown or of the wrong type"
-    return usable, f"{wrong}: its default applies" if wrong else ""
+            else:
+                wrong.append(f"[{table}] {_wrong(table, key)}")
+    ends = "their defaults apply" if len(wrong) > 1 else "its default applies"
+    return usable, f"{config.config_path()}: {'; '.join(wrong)}: {ends}" if wrong else ""
+
+
+def _wrong(table: str, key: str) -> str:
+    """Return an invalid setting's name with what it takes."""
+    if table == "prices":
+        return f"{key} takes input and output, dollars for a million tokens".strip()
+    kind = _KNOWN.get(table, {}).get(key)
+    return f"{key} is unknown".strip() if kind is None else f"{key} takes {_takes(kind)}"
 
 
 def _known(table: str, key: str, value: Any) -> Any:
