@@ -211,5 +211,5 @@ def test_browse_without_a_terminal_or_textual_says_so(pond: None, monkeypatch: p
     missing = command("browse")
 
     assert piped.stderr.endswith("browse needs a terminal; claude-mem search and report print to a pipe\n")
-    assert missing.stderr.endswith("not installed: pip install 'claude-mem-lite[browse]'\n")
+    assert missing.stderr.endswith("not installed: in the clone, pip install '.[browse]'\n")
     assert [(each.returncode, each.stderr.count("\n")) for each in (piped, missing)] == [(1, 1)] * 2

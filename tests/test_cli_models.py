@@ -117,7 +117,7 @@ def test_a_download_without_the_extra_says_what_to_install(home: Path) -> None:
     done = finished(sys.executable, "-c", program, "model", "download", "Qwen/Qwen3-Embedding-0.6B")
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "pip install 'claude-mem-lite[qwen]'" in done.stderr
+    assert "in the clone, pip install '.[qwen]'" in done.stderr
 
 
 def test_bench_measures_the_model_in_use(home: Path) -> None:

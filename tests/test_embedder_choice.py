@@ -114,7 +114,7 @@ def test_auto_passes_over_a_model_without_its_libraries(
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
 
     assert embedder.resolve("auto") is MINILM
-    with pytest.raises(ClaudeMemError, match=r"pip install 'claude-mem-lite\[qwen\]'"):
+    with pytest.raises(ClaudeMemError, match=r"in the clone, pip install '\.\[qwen\]'"):
         embedder.load(QWEN3)
 
 

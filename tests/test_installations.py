@@ -257,3 +257,32 @@ def answering(answer: bytes) -> Iterator[None]:
     yield
     thread.join(timeout=10)
     listener.close()
+
+
+@pytest.mark.parametrize(
+    ("left", "command"),
+    [
+        ("", "pip install"),
+        ("uv-receipt.toml", "uv tool install"),
+        ("pipx_metadata.json", "pipx install --force"),
+    ],
+)
+def test_an_extra_is_installed_as_the_package_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str, command: str
+) -> None:
+    """An extra comes from the clone, by the installer of the environment and from the folder it took."""
+    if left:
+        (tmp_path / left).touch()
+    whole = installed.with_extras("browse", "sync", prefix=str(tmp_path))
+    about = tmp_path / "claude_mem_lite-0.1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: claude-mem-lite\nVersion: 0.1.0\n")
+    (about / "direct_url.json").write_text('{"url": "file:///home/dev/clone/small", "dir_info": {}}')
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert whole == f"in the clone, {command} '.[browse,sync]'"
+    assert installed.with_extras("claude", prefix="/") == "in the clone, pip install './small[claude]'"
+    assert (
+        installed.with_extras("browse", prefix=str(tmp_path)) == f"in the clone, {command} './small[browse]'"
+    )
+    assert installed.with_extras(prefix=str(tmp_path)) == f"in the clone, {command} './small'"

@@ -265,5 +265,5 @@ def test_a_project_without_its_grammar_is_told_what_to_install(
     (fine,) = check()
 
     assert missed.found == "C#, Kotlin not mapped"
-    assert missed.cure == "pip install 'claude-mem-lite[languages]' adds the grammars"
+    assert missed.cure == "in the clone, pip install '.[languages]' adds the grammars"
     assert fine.is_fine

@@ -259,7 +259,7 @@ def test_without_lancedb_all_vectors_are_compared(
     assert view.index is None
     assert nearest_ids(view, 17, limit=1) == ["n17"]
     assert indexes() == []
-    says = "43 vectors are compared one by one; to index them: pip install 'claude-mem-lite[index]'"
+    says = "43 vectors are compared one by one; to index them, in the clone, pip install '.[index]'"
     assert lance.missing(writer) == says
     monkeypatch.setattr(lance, "is_installed", lambda: True)
     assert lance.missing(writer) == ""

@@ -11,6 +11,7 @@ Standard library only, and cheap except for `code`: the hook of a session's star
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from claude_mem_lite import config
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _SOURCES = (".py", ".conf")
+# Files that an installer leaves in its environment, and its command; pip leaves none.
+_INSTALLERS = {"uv-receipt.toml": "uv tool install", "pipx_metadata.json": "pipx install --force"}
+_OF_SMALL = frozenset(
+    {"claude", "meaning"}
+)  # extras of the folder `small`; the whole package has them built in
 
 _started: list[str] = []
 
@@ -86,6 +92,26 @@ def claim() -> None:
     """Make the data directory belong to this installation."""
     config.ensure_folder(config.home())
     config.replace_file(_path(), f"{stamp()} {code()} ".encode() + os.fsencode(PACKAGE), mode=0o600)
+
+
+def with_extras(*extras: str, prefix: str = sys.prefix) -> str:
+    """Return how to install the package with extras, by the installer that made the environment `prefix`."""
+    commands = (_INSTALLERS[name] for name in _INSTALLERS if os.path.exists(os.path.join(prefix, name)))
+    folder = "./small" if _is_small() or _OF_SMALL & {*extras} else "."
+    what = f"{folder}[{','.join(extras)}]" if extras else folder
+    return f"in the clone, {next(commands, 'pip install')} '{what}'"
+
+
+def _is_small() -> bool:
+    """Tell whether the package was installed from the folder `small`, without its heavy dependencies."""
+    import json
+    from importlib import metadata
+
+    try:
+        source = metadata.distribution("claude-mem-lite").read_text("direct_url.json") or "{}"
+    except metadata.PackageNotFoundError:
+        return False
+    return str(json.loads(source).get("url")).rstrip("/").endswith("/small")
 
 
 def _sources() -> Iterator[os.DirEntry[str]]:

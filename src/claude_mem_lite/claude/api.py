@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from claude_mem_lite import keys
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.installed import with_extras
 from claude_mem_lite.redaction.events import redact
 from claude_mem_lite.text import estimate_tokens, one_line
 
@@ -170,7 +171,8 @@ def _calling(settings: Settings, call: Callable[[Anthropic], T]) -> T:
         import anthropic
         import httpx2  # what the SDK lets through while it reads a batch's results
     except ModuleNotFoundError as error:
-        raise SetupError(f"a key needs the package {error.name}: pip install './small[claude]'") from None
+        how = with_extras("claude")
+        raise SetupError(f"a key needs the package {error.name}: {how}") from None
 
     for name in ("anthropic", "httpx2", "httpcore2"):  # they log addresses, and bodies when told to
         logging.getLogger(name).setLevel(logging.WARNING)

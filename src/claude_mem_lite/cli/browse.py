@@ -6,6 +6,7 @@ from claude_mem_lite.cli.app import app
 from claude_mem_lite.cli.options import AllProjects, Project, exclusive, project_of
 from claude_mem_lite.cli.output import console, open_memory
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.installed import with_extras
 
 
 @app.command()
@@ -20,7 +21,7 @@ def browse(*, project: Project = "", all_projects: AllProjects = False) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "textual":
             raise
-        said = "browse needs Textual, which is not installed: pip install 'claude-mem-lite[browse]'"
+        said = f"browse needs Textual, which is not installed: {with_extras('browse')}"
         raise ClaudeMemError(said) from error
     open_memory(read_only=True)
     if not (sys.stdin.isatty() and console.is_terminal):

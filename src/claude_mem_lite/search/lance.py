@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite import config
+from claude_mem_lite.installed import with_extras
 from claude_mem_lite.kinds import KINDS
 from claude_mem_lite.search import memory
 from claude_mem_lite.search.vectors import FOLDER, Vectors, VectorsError, discard_indexes
@@ -102,7 +103,8 @@ def missing(vectors: Vectors) -> str:
     most = 0 if is_installed() else max(map(vectors.count, KINDS))
     if most <= INDEX_FROM_ROWS:
         return ""
-    return f"{most:,} vectors are compared one by one; to index them: pip install 'claude-mem-lite[index]'"
+    how = with_extras("index")
+    return f"{most:,} vectors are compared one by one; to index them, {how}"
 
 
 def build(vectors: Vectors, kind: Kind) -> None:

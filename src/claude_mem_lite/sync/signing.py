@@ -10,12 +10,13 @@ import os
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.installed import with_extras
 
 try:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 except ImportError as _error:
-    raise ClaudeMemError("sync signs with cryptography: pip install 'claude-mem-lite[sync]'") from _error
+    raise ClaudeMemError(f"sync signs with cryptography: {with_extras('sync')}") from _error
 
 _CODE_BYTES = 16
 

@@ -36,6 +36,7 @@ from claude_mem_lite.codemap.languages.ruby import RUBY
 from claude_mem_lite.codemap.languages.rust import RUST
 from claude_mem_lite.codemap.languages.swift import SWIFT
 from claude_mem_lite.codemap.languages.tree import TreeLanguage
+from claude_mem_lite.installed import with_extras
 
 ALL = 1_000_000  # as `limit`: more definitions than a source has
 
@@ -164,6 +165,5 @@ def missing(paths: Iterable[str]) -> dict[str, list[str]]:
 def advice(missing_by_extra: dict[str, list[str]]) -> str:
     """Return what to install for the languages that `missing` returned, "" for none."""
     names = sorted(name for names in missing_by_extra.values() for name in names)
-    extras = ",".join(sorted(filter(None, missing_by_extra)))
-    what = f"claude-mem-lite[{extras}]" if extras else "claude-mem-lite"
-    return f"{', '.join(names)} not mapped; pip install '{what}' adds the grammars" if names else ""
+    how = with_extras(*sorted(filter(None, missing_by_extra)))
+    return f"{', '.join(names)} not mapped; {how} adds the grammars" if names else ""

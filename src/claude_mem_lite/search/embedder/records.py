@@ -15,6 +15,7 @@ from typing import Literal
 
 from claude_mem_lite import config
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.installed import with_extras
 from claude_mem_lite.kinds import Type
 
 Dtype = Literal["float32", "processor"]
@@ -266,7 +267,7 @@ def not_installed(record: ModelRecord) -> ClaudeMemError:
     """Return the error for a model whose libraries are missing."""
     return ClaudeMemError(
         f"the embedding model {record.name} needs sentence-transformers and torch, which are not installed: "
-        "pip install 'claude-mem-lite[qwen]'"
+        f"{with_extras('qwen')}"
     )
 
 

@@ -16,13 +16,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from claude_mem_lite.errors import ClaudeMemError
+from claude_mem_lite.installed import with_extras
 
 try:
     import psycopg
     from psycopg import sql
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError as _error:
-    raise ClaudeMemError("this hub needs psycopg: pip install 'claude-mem-lite[team]'") from _error
+    raise ClaudeMemError(f"this hub needs psycopg: {with_extras('team')}") from _error
 
 _NAME, _CHANNEL, _TEAM_CHANNEL = "claude-mem", "claude_mem", "claude_mem_team"
 _LOCK = 0x636C6D65  # the advisory lock of migrations
