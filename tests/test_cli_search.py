@@ -82,13 +82,28 @@ def test_a_person_sees_a_title_a_text_and_an_origin(otters: Path, monkeypatch: p
 
 
 def test_a_doubt_is_said_when_nothing_fits_well(otters: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the best hit has few of the words, the list begins with a warning."""
+    """When the best hit has few of the words, a warning comes first, in a pipe on stderr."""
+    unknown = ("otters", "kubernetes", "ingress", "certificates", "elephants")
+    piped, badly_piped = run("otters"), run(*unknown)
     monkeypatch.setattr(terminal, "is_terminal", lambda: True)
 
-    well, badly = run("otters"), run("otters", "kubernetes", "ingress", "certificates", "elephants")
+    well, badly = run("otters"), run(*unknown)
 
+    says = "Nothing fits well. These are the nearest; they may be unrelated."
     assert "Nothing fits well" not in well.stdout
-    assert "Nothing fits well. These are the nearest; they may be unrelated." in badly.stdout
+    assert says in badly.stdout
+    assert (piped.stderr, badly_piped.stderr, badly.stderr) == ("", f"{says}\n", "")
+    assert all(line.count("\t") == 5 for line in badly_piped.stdout.splitlines())
+
+
+def test_a_long_summary_has_a_title_that_ends_after_a_word(memory: Path) -> None:
+    """The title of a session is the beginning of its summary, cut after a word with an ellipsis."""
+    session_row("5e55", summary="Asked: Teach the otters. " + "All of them juggle in the pond. " * 4)
+
+    (found,) = run("otters", "-a").stdout.splitlines()
+
+    title = "Asked: Teach the otters. All of them juggle in the pond. All of them juggle in the pond. All of…"
+    assert found.split("\t")[5] == title
 
 
 def test_the_reasons_name_the_time_that_a_hit_matches(otters: Path) -> None:

@@ -13,6 +13,7 @@ from support.commands import command
 from support.processes import wait_until
 from support.transcripts_on_disk import CWD, FOLDER, Lines
 
+from claude_mem_lite.cli import output
 from claude_mem_lite.evals.replay import files_named
 
 CASES = cases.load("eval_replay")
@@ -78,6 +79,16 @@ def test_memory_wins_where_a_session_goes_back_to_old_work(home: Path, tmp_path:
     assert told["share_of_budget"] == round(told["start_tokens"] / 2_000, 3)
     assert "Memory helps here: it named 100% of the files that 1 of 3 sessions edited again" in said
     assert "with so few sessions this may be chance" in said
+
+
+def test_the_figures_fit_into_80_columns(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a terminal of 80 columns no name and no heading is cut."""
+    monkeypatch.setattr(output.console, "_force_terminal", True)
+
+    said = command("eval", "replay", str(remembered_of_old(tmp_path))).stdout
+
+    assert "…" not in said
+    assert "files it edited again" in said
 
 
 def test_a_list_wins_where_memory_has_nothing(home: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from support.hooks import edit, run_hook, tool_event
 
 from claude_mem_lite import config, repository
 from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli import output
 from claude_mem_lite.context import blocks, builder
 from claude_mem_lite.distill.record import summarize_session
 from claude_mem_lite.importers import sessions
@@ -340,6 +341,20 @@ def test_projects_are_listed_merged_and_moved(memory: Path, ledger: Path, tmp_pa
     assert (nowhere.returncode, "there is no folder" in nowhere.stderr) == (1, True)
     assert json.loads(moved.stdout)["rows"]["sessions"] == 2
     assert {row.project_dir for row in models.Session.select()} == {str(new)}
+
+
+def test_a_folder_that_is_too_long_is_listed_with_its_end(
+    memory: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a narrow terminal a project's folder loses its beginning, not the end that tells it apart."""
+    happen(ledger, "s1")
+    monkeypatch.setattr(output.console, "_force_terminal", True)
+
+    _, listed = command("project", "list", columns=60).stdout.splitlines()
+
+    name = listed.split()[0]
+    assert name[0] == "…"
+    assert str(ledger).endswith(name[1:])
 
 
 def test_a_project_is_switched_off_and_on(memory: Path, ledger: Path) -> None:

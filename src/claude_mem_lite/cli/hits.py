@@ -1,7 +1,8 @@
 """Query the memory and print the hits: the body of `search`, without Typer and rich."""
 
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from claude_mem_lite.capture import client
@@ -21,6 +22,7 @@ _STRONG_COVERAGE, _STRONG_COSINE = 0.6, 0.45
 _FAIR_COVERAGE, _FAIR_COSINE = 0.35, 0.35
 _BY = {"hybrid": "words and meaning", "fts": "words alone"}
 _SHORTEST_MATCH = 3
+_DOUBT = "Nothing fits well. These are the nearest; they may be unrelated."
 
 
 def ask_web(path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
@@ -40,6 +42,8 @@ def show(found: dict[str, Any], *, project: str = "", explain: bool = False) -> 
     elif terminal.is_terminal():
         _show_to_a_person(found, with_project=not project, explain=explain)
     else:
+        if _is_doubtful(hits):
+            sys.stderr.write(f"{_DOUBT}\n")  # stdout has hits alone
         for hit in hits:
             say("\t".join(_fields(hit, with_project=not project, explain=explain)))
 
@@ -53,6 +57,10 @@ def fit(hit: Mapping[str, Any]) -> str:
     if coverage >= _STRONG_COVERAGE or cosine >= _STRONG_COSINE:
         return "strong"
     return "fair" if coverage >= _FAIR_COVERAGE or cosine >= _FAIR_COSINE else "weak"
+
+
+def _is_doubtful(hits: Iterable[Mapping[str, Any]]) -> bool:
+    return all(fit(hit) == "weak" for hit in hits)
 
 
 def _fields(hit: dict[str, Any], *, with_project: bool, explain: bool) -> Iterator[str]:
@@ -78,10 +86,8 @@ def _show_to_a_person(found: dict[str, Any], *, with_project: bool, explain: boo
     took = f", {found['took_ms']:.0f} ms" if "took_ms" in found else ""
     by = _BY.get(str(found["search_type"]), "")
     say(style(terminal.cut(f"{len(hits)} found by {by}{took}", most), "dim"))
-    if all(fit(hit) == "weak" for hit in hits):
-        for line in terminal.wrapped(
-            "Nothing fits well. These are the nearest; they may be unrelated.", most
-        ):
+    if _is_doubtful(hits):
+        for line in terminal.wrapped(_DOUBT, most):
             say(style(line, "careful"))
     indent = " " * 5
     for hit in hits:

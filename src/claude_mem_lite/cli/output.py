@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 _MOST_WARNINGS = 20
+_PATH = re.compile(r"[/~]\S*")
 
 
 def print_line(text: str, style: str = "") -> None:
@@ -141,11 +143,19 @@ def print_table(table: Table, *, wraps: bool = False, heads: bool = False) -> No
     for column, head, rows, width in zip(
         table.columns, names, cells, terminal.fitted(widths, console.width - gaps), strict=True
     ):
-        for cell in (head, *rows):
-            cell.truncate(width, overflow="ellipsis")
+        head.truncate(width, overflow="ellipsis")
         column.header, column.no_wrap = head, True
-        column._cells = list(rows)  # noqa: SLF001  (rich has no way to change a cell)
+        column._cells = [_cut(cell, width) for cell in rows]  # noqa: SLF001  (rich has no way to change a cell)
     console.print(table, soft_wrap=False)
+
+
+def _cut(cell: Text, width: int) -> Text:
+    """Return a cell in at most `width` columns; a path loses its beginning, any other text its end."""
+    if cell.cell_len > width and _PATH.fullmatch(cell.plain):
+        start = next(at for at in range(len(cell) + 1) if cell[at:].cell_len < width)
+        return Text("…", style=cell.style) + cell[start:]
+    cell.truncate(width, overflow="ellipsis")
+    return cell
 
 
 def _text(cell: Any) -> Text:

@@ -76,7 +76,7 @@ def replay(
 
 
 def _show(told: Mapping[str, Any]) -> None:
-    table = table_of(("files named at the start of a session", "share of the files edited again"))
+    table = table_of(("named at the session's start", "files edited again"))
     for name, says in _NAMES.items():
         table.add_row(Text(says), figure(told["files"][name], ".0%"))
     print_table(table, heads=True)

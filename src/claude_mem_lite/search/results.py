@@ -7,6 +7,7 @@ from typing import Any, Literal
 from claude_mem_lite.search.candidates import Scored
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage.search import Row
+from claude_mem_lite.text import one_line
 
 # Hits that share at least this part of their words are duplicates.
 ALIKE = 0.9
@@ -33,7 +34,7 @@ class Hit:
         found: dict[str, Any] = {
             "kind": row.kind,
             "id": row.id,
-            "title": row.title or row.summary.split("\n", 1)[0][:100],
+            "title": row.title or one_line(row.summary.split("\n", 1)[0]),
             "text": text,
             "project_dir": row.project_dir,
             "session_id": row.session_id,
