@@ -191,3 +191,16 @@ def test_the_client_knows_down_from_late(home: Path) -> None:
         silent.listen()
 
         assert client.get("/api/health", {"q": "ü &=?"}, timeout_s=0.1) is None
+
+
+def test_the_socket_goes_with_its_process(memory: Path) -> None:
+    """The web process removes its socket at its end, but not one that another has bound there since."""
+    path = memory / "worker.sock"
+    with web_process():
+        pass
+    is_left = path.exists()
+    with web_process(), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as another:
+        path.unlink()
+        another.bind(str(path))
+
+    assert (is_left, path.exists()) == (False, True)

@@ -47,7 +47,22 @@ def main() -> None:
             timeout_graceful_shutdown=5,
             h11_max_incomplete_event_size=_LONGEST_HEAD_BYTES,
         )
-        uvicorn.Server(settings).run(sockets=[listener])
+        SocketServer(settings, config.socket_path()).run(sockets=[listener])
+
+
+class SocketServer(uvicorn.Server):
+    """uvicorn's server that removes its socket's file at its end; not after `run`, which SIGTERM ends."""
+
+    def __init__(self, settings: uvicorn.Config, path: str) -> None:
+        super().__init__(settings)
+        self._path, self._bound = path, os.stat(path)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Remove the file, unless another process has bound a socket there since, and end."""
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.stat(self._path), self._bound):
+                os.unlink(self._path)
+        await super().shutdown(sockets)
 
 
 class OwnUserProtocol(H11Protocol):
