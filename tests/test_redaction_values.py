@@ -171,6 +171,16 @@ def test_a_password_goes_from_sentences_tables_and_calls(text: str, secret: str)
     assert "[redacted: " in kept
 
 
+@pytest.mark.parametrize("text", VALUES["pins"])
+@pytest.mark.parametrize("pin", ["4711", "493817", "00000000"])
+def test_a_pin_goes_from_a_sentence(text: str, pin: str) -> None:
+    """The number of four to eight digits that a text calls somebody's PIN is removed, by hook or directly."""
+    text = text.format(pin)
+
+    assert redact(text) == text.replace(pin, "[redacted: pin]")
+    assert pin not in scrub(event(prompt=text))
+
+
 @pytest.mark.parametrize("text", VALUES["random"])
 def test_a_random_value_goes_from_labels_and_commands(text: str) -> None:
     """A random value is removed after two-word labels, in sentences, commands and cookies."""

@@ -35,6 +35,13 @@ _GO_OTHER = "".join(
 _LOGIN = r"(?i)\b(?:log(?:ged|ging)?[ -]?in|sign(?:ed|ing)?[ -]?in|credentials|creds)\b[^\n]{0,24}?"
 _SAID = r"(?P<value>[^\s`'\",;]{3,63}[^\s`'\",;.:)])"
 _USER = r"(?:with|as|using|via|is|are|:)\s+[`'\"]?[\w.@+-]{2,40}[`'\"]?\s?(?:/|:|\band\b|\|)\s?[`'\"]?"
+# A person's, or an acronym: "my pin is", "PIN:". Pins of hardware have fewer digits.
+_PIN = (
+    r"(?:(?<![\w.$-])|(?<=\\[nrt]))"  # JSON writes a newline as two characters
+    r"(?:(?i:(?:my|our|your)\spin(?:\s(?:code|number))?(?:\s(?:is|was)|\s?[:=]))"
+    r"|PIN(?:\s(?:code|number))?(?:(?P<said>\s(?:is|was))|\s?[:=]))"
+    r"\W{1,3}(?P<value>\d{4,8})(?![\w%])(?![.:/-]\w)(?(said)(?!\s\w))"
+)
 
 _KEY_OF_PHRASE = rf"{_PHRASE_NAME}[^\n]{{0,30}}?(?:[:=\n\"'(`]|\b(?:is|are|was)\b)\W{{0,12}}{_PHRASE}"
 _WALLET_KEY = rf"{_HEX_NAME}[^\n]{{0,24}}?[:=\s\"'(]\\*[\"']?(?P<value>(?:0x)?[0-9a-f]{{64}})\b"
@@ -57,6 +64,7 @@ _FORMS = (
     *((sign, "seed phrase", _ANYTHING, _KEY_OF_PHRASE) for sign in ("mnemonic", "phrase", "seed")),
     *((sign, "private key", _ANYTHING, _WALLET_KEY) for sign in ("private", "wallet", "privkey", "deployer")),
     ("accounts", "private key", _ANYTHING, r"accounts\W{1,8}(?P<value>0x[0-9a-f]{64})\b"),
+    ("pin", "pin", _ANYTHING, _PIN),
     *((sign, "password", MIXED, _LOGIN + _USER + _SAID) for sign in ("login", "creds")),
 )  # fmt: skip
 _SALT = 60  # characters; a value this long, such as a WordPress salt, is real whatever it contains
@@ -69,7 +77,7 @@ def find_keys(text: str, signs: set[str], looks: Looks) -> Iterator[Span]:
         for found in re.compile(form).finditer(text) if sign in signs else ():
             looks.spend(AT_VALUE)
             value = found["value"]
-            if _is_real(value) and (least == _ANYTHING or weigh(value) >= least):
+            if (kind == "pin" or _is_real(value)) and (least == _ANYTHING or weigh(value) >= least):
                 yield *found.span("value"), kind
 
 

@@ -57,6 +57,7 @@ _KEYS_WITH = (
     ("cred", "creds", ("credentials:", "creds:", "credentials are", "creds are")),
     ("seed", "seed", ("seed:", "seed=", "seed word", "seed =")),
     ("private", "private", ("private key", "private_key", "privatekey", "private-key")),
+    ("pin", "pin", ("pin is ", "pin was ", "pin:", "pin = ", "pin code", "pin number")),
     ("accounts", "accounts", ("accounts: [", "accounts:[")),
 )
 _PARTS = {part for part, _, _ in _KEYS_WITH}

@@ -23,7 +23,7 @@ CONTINUED = {
 KEY_OWNERS = (
     "api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master", "shared",
     "storage", "session", "service", "license", "webhook", "hmac", "jwt", "cookie", "ssh", "deploy", "app",
-    "server", "subscription",
+    "server", "subscription", "wifi", "wi-fi", "wlan", "wpa",
 )  # fmt: skip
 NAME = "abcdefghijklmnopqrstuvwxyz0123456789_-."  # characters of a name
 AFTER_NAME = "\\\"'`] \t"
