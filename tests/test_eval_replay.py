@@ -88,7 +88,7 @@ def test_the_figures_fit_into_80_columns(home: Path, tmp_path: Path, monkeypatch
     said = command("eval", "replay", str(remembered_of_old(tmp_path))).stdout
 
     assert "…" not in said
-    assert "files it edited again" in said
+    assert "files edited again" in said
 
 
 def test_a_list_wins_where_memory_has_nothing(home: Path, tmp_path: Path) -> None:
