@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support import databases
+from support.code import git
 from support.commands import command
 from support.recorded import comparable, events, leaks
 from support.transcripts_on_disk import CWD, SESSION, Lines, a_session, recorded, remembered, take_in
@@ -22,6 +23,7 @@ from claude_mem_lite.importers import store
 from claude_mem_lite.learnings import session as learned
 from claude_mem_lite.redaction.events import scrub
 from claude_mem_lite.storage import learnings, models, pruning, queries, rebuild, rewrites
+from claude_mem_lite.storage import projects as folders
 from claude_mem_lite.upkeep import retention
 
 
@@ -228,6 +230,44 @@ def test_only_what_is_asked_for_is_taken(memory: Path, projects: Path) -> None:
 
     assert (late["sessions"], one["sessions"]) == (1, 1)
     assert sorted(row.id[0] for row in models.Session.select()) == ["a", "c"]
+
+
+@pytest.mark.parametrize("origin", ["git@github.com:okafor/Ledger.git", ""])
+def test_clones_are_one_project(memory: Path, projects: Path, tmp_path: Path, origin: str) -> None:
+    """Two clones that the memory did not know are one project, by origin or by the first commit."""
+    one, two = (Path(os.path.realpath(tmp_path)) / name for name in ("one", "two"))
+    one.mkdir()
+    git(one, "init", "-q", "-b", "main")
+    git(one, "commit", "-q", "--allow-empty", "-m", "Start")
+    git(tmp_path, "clone", "-q", str(one), str(two))
+    git(two, "remote", "remove", "origin")
+    for folder in (one, two) if origin else ():
+        git(folder, "remote", "add", "origin", origin)
+    for number, folder in enumerate((one, two, one), start=1):
+        lines = Lines(session_id=f"{number}" * 36, cwd=str(folder), began=f"2026-10-0{number}T00:00:00")
+        lines.user("Write the notes").wrote(f"{folder}/{number}.md", "x\n").said("Written.").write(projects)
+
+    reckoned = take_in("--project", str(two), "--dry-run")
+    answer = take_in("--project", str(two))
+    again = take_in("--project", str(two))
+
+    assert [reckoned["projects"], answer["projects"]] == [1, 1]
+    assert [answer["sessions"], again["sessions_known"]] == [3, 3]
+    assert {row.project_dir for row in models.Session.select()} == {str(one)}
+    assert folders.folders(str(one)) == [str(one), str(two)]
+    touched = [row.files_touched for row in models.Observation.select() if row.files_touched]
+    assert sorted(touched) == [["1.md"], ["2.md"], ["3.md"]]
+
+
+def test_a_clone_imported_by_an_older_version_joins_its_project(memory: Path, tmp_path: Path) -> None:
+    """Sessions stored under a folder that is known to belong to another project move to that project."""
+    one = str(tmp_path)
+    databases.session_row("old", project_dir="/two")
+    models.ProjectFolder.create(folder="/two", project_dir=one, key="k", seen_at=inbox.utc_now())
+
+    folders.tidy()
+
+    assert queries.known_session("old").project_dir == one
 
 
 def test_imported_raw_events_are_kept_from_their_import_on(memory: Path, projects: Path) -> None:

@@ -343,8 +343,8 @@ def _newest() -> Plan:
     if not found.sessions:
         raise ClaudeMemError(f"{folder} has no sessions yet. Use Claude Code once, then try again")
     here = config.project_dir()
-    known = {each.project_dir for each in found.sessions}
-    project = here if here in known else found.sessions[-1].project_dir
+    mine = [each for each in found.sessions if here in {each.project_dir, each.work_tree}]
+    project = (mine or found.sessions)[-1].project_dir
     taken: list[Session] = []
     size_bytes = 0
     for each in reversed([each for each in found.sessions if each.project_dir == project]):

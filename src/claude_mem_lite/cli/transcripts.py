@@ -135,7 +135,7 @@ def _take(client: ClientName, project: str, since: str, *, as_json: bool, quiet:
         inbox.ask_for_vectors()
     told = {
         **_told(found, len(run.taken.sessions), run.taken.tool_calls, run.taken.events),
-        "projects": len({each.project_dir for each in found.sessions if each.id in run.taken.sessions}),
+        "projects": len(run.taken.projects),
         "observations": queries.counts()["observations"] - before,
         "took_s": round(time.monotonic() - started, 1),
         "usd": 0.0,

@@ -8,7 +8,7 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from claude_mem_lite.capture import inbox
@@ -18,7 +18,7 @@ from claude_mem_lite.context.shown import Shown
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.evals.temporary import temporary_memory
 from claude_mem_lite.importers import store
-from claude_mem_lite.importers.importing import Import, Plan, by_time
+from claude_mem_lite.importers.importing import Import, Plan, by_time, in_project
 from claude_mem_lite.importers.sessions import Session, Telling, find_in, looked_at
 from claude_mem_lite.learnings import session as learnings
 from claude_mem_lite.search.hybrid import Searcher
@@ -89,7 +89,7 @@ def evaluate(
     with temporary_memory():
         taking = Import(found, now=time.time(), learn=learnings.learn, make_room=lambda: None)
         for number, each in enumerate(found.sessions):
-            session = replace(each, project_dir=projects.of(each.work_tree or each.project_dir))
+            session = in_project(each, projects.of(each.work_tree or each.project_dir))
             before = past[session.project_dir]
             offers: dict[str, list[str]] = {}
             if number >= first:

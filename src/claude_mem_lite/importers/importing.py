@@ -50,9 +50,10 @@ class Plan:
 
 @dataclass(slots=True)
 class Taken:
-    """Result of an import: ids of sessions with something new, counts of new tool calls and events."""
+    """Result of an import: sessions with something new, their projects, counts of new calls and events."""
 
     sessions: list[str] = field(default_factory=list)
+    projects: set[str] = field(default_factory=set)
     tool_calls: int = 0
     events: int = 0
 
@@ -69,7 +70,7 @@ def plan(
 
     `folder` holds the transcripts of `client`. The databases must be open if `has_memory`.
     """
-    found = Plan()
+    found, looked = Plan(), []
     for session in _FINDERS[client](folder, found.left_out):
         noted = _noted(session) if has_memory else {}
         if noted.get("ended") and noted["sizes"] == _sizes(session):
@@ -83,17 +84,27 @@ def plan(
         if config.is_off(seen.project_dir, seen.work_tree):
             found.left_out["session of a project that is off"] += 1
             continue
-        if has_memory:
-            seen = replace(seen, project_dir=projects.of(seen.work_tree or seen.project_dir))
-        if project_dir in {None, seen.project_dir} and seen.began_at >= since:
-            found.sessions.append(seen)
-    found.sessions.sort(key=by_time)
+        if seen.began_at >= since:
+            looked.append(seen)
+    met: dict[str, str] = {}
+    for seen in sorted(looked, key=by_time):
+        project = projects.foresee(seen.project_dir, seen.work_tree, met, has_memory=has_memory)
+        found.sessions.append(in_project(seen, project))
+    if project_dir is not None:
+        project = projects.foresee(project_dir, "", met, has_memory=has_memory)
+        found.sessions = [each for each in found.sessions if each.project_dir == project]
     return found
 
 
 def by_time(session: Session) -> tuple[str, int, str]:
     """Return the key that sorts sessions into the order of their import."""
     return session.began_at, session.size_bytes, session.path
+
+
+def in_project(session: Session, project: str) -> Session:
+    """Return a session of a project; a folder that is not the project's own becomes its work tree."""
+    folder = session.work_tree or session.project_dir
+    return replace(session, project_dir=project, work_tree="" if folder == project else folder)
 
 
 class Import:
@@ -110,7 +121,7 @@ class Import:
         """Import what is new in a session by local rules, without asking Claude; search finds it then."""
         telling = Telling(session, self._plan.left_out, self._now)
         by_hooks = store.captured(session.id)
-        projects.see(session.project_dir, session.work_tree)
+        session = in_project(session, _seen_project(session))
         self._store(self.news(telling, by_hooks), session)
         # If an import stopped after its last event, the session still lacks its summary and learnings.
         has_news = not _noted(session) and store.is_imported(session.id)
@@ -124,14 +135,14 @@ class Import:
                     rewrites.leave_to_user(session.id)
             self._learn(session.id)
             self.taken.sessions.append(session.id)
+            self.taken.projects.add(session.project_dir)
             self._make_room()
         if telling.read_to:
             _note(session, telling)
 
     def finish(self) -> None:
         """Check once per project what became of the names and branches that imported sessions mention."""
-        taken = set(self.taken.sessions)
-        for project_dir in {each.project_dir for each in self._plan.sessions if each.id in taken}:
+        for project_dir in self.taken.projects:
             look_at(project_dir)
 
     def news(self, telling: Telling, by_hooks: Sequence[PendingEvent]) -> Iterator[Event]:
@@ -184,6 +195,12 @@ class Import:
                 inbox.append_import(rows)
                 rows = []
         inbox.append_import(rows)
+
+
+def _seen_project(session: Session) -> str:
+    """Record the folder that a session worked in and return its project."""
+    folder, tree, _ = config.place(session.work_tree or session.project_dir)
+    return projects.see(folder, "" if tree == folder else tree)
 
 
 def _heard(payload: dict[str, Any]) -> tuple[str, str]:

@@ -91,6 +91,21 @@ def see(folder: str, tree: str = "") -> str:
     return project
 
 
+def foresee(folder: str, tree: str, met: dict[str, str], *, has_memory: bool = True) -> str:
+    """Return the project that `see` will return, without recording anything.
+
+    `met` maps unknown folders and their keys to their projects; it gets those of `folder`.
+    """
+    project = of(tree or folder) if has_memory else folder
+    if project != folder or (has_memory and noted(folder)) or _is_apart(folder):
+        return project
+    if folder not in met:
+        key = _key(folder)
+        same = _same(folder, key) if has_memory else []
+        met[folder] = met.setdefault(key, same[0] if same else folder) if key else folder
+    return met[folder]
+
+
 def join(old: str, new: str) -> dict[str, int]:
     """Move a project's memory to another project; return the number of moved rows per table."""
     moved = {}
@@ -114,12 +129,15 @@ def join(old: str, new: str) -> dict[str, int]:
 def tidy() -> None:
     """Record the folders of projects that have none, and drop the code maps of work trees that are gone.
 
-    A linked work tree that has its own memory is joined with the project of its repository.
+    A linked work tree that has its own memory is joined with the project of its repository, and a folder of
+    another project with that project.
     """
-    noted = {row.folder for row in ProjectFolder.select(ProjectFolder.folder)}
+    known = {row.folder: row.project_dir for row in ProjectFolder.select()}
     found = memory_database.execute_sql("SELECT DISTINCT project_dir FROM sessions").fetchall()
     for (folder,) in found:
-        if folder in noted or not folder:
+        if (project := known.get(folder, folder)) != folder and os.path.isdir(project):
+            join(folder, project)
+        if folder in known or not folder:
             continue
         project = config.place(folder)[0]
         is_linked = os.path.exists(os.path.join(folder, ".git")) or repository.is_clients_tree(folder)
