@@ -25,7 +25,7 @@ from claude_mem_lite.forget.marking import Marked, mark
 from claude_mem_lite.forget.wanted import Wanted
 from claude_mem_lite.search import vectors, write_lock
 from claude_mem_lite.search.vectors import VectorsError
-from claude_mem_lite.storage import embeddings, queries, team
+from claude_mem_lite.storage import embeddings, forgotten, queries, team
 from claude_mem_lite.upkeep.backup import staging
 
 log = logging.getLogger(__name__)
@@ -76,6 +76,7 @@ def forget(wanted: Wanted, *, paused: AbstractContextManager[list[str]]) -> tupl
         shared = _shared(wanted)
         team.forget(shared)
         store.note()
+        forgotten.note(marked.events, marked.observations)
         _forget_vectors(marked, quotes)
         lines = traces.clear_lines(wanted, marked.ids)
         spooled = set()

@@ -14,7 +14,7 @@ from typing import Any
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.forget.marking import Marked, rows
 from claude_mem_lite.forget.wanted import Wanted, loaded, strings
-from claude_mem_lite.storage import damage, facts, files
+from claude_mem_lite.storage import damage, facts, files, forgotten
 from claude_mem_lite.storage.files import BUSY_S
 from claude_mem_lite.storage.models import Observation, ProjectFolder, Session, State, memory_database
 from claude_mem_lite.storage.projects import MOVED
@@ -165,7 +165,7 @@ def _scrub_learnings(marked: Marked, wanted: Wanted) -> None:
 
 
 def _scrub_states(wanted: Wanted, gone: frozenset[str]) -> None:
-    for state in list(State.select()):
+    for state in list(State.select().where(~State.name.startswith(forgotten.STATE))):
         is_of_project = wanted.is_project(state.name[state.name.find("/") :])
         is_of_project |= state.name == MOVED and any(map(wanted.is_project, strings(state.value)))
         if is_of_project or wanted.holds(state.name):

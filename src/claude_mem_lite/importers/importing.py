@@ -26,16 +26,12 @@ from claude_mem_lite.importers.sessions import (
     looked_at,
 )
 from claude_mem_lite.redaction.events import scrub_as_set
-from claude_mem_lite.storage import facts, projects, rewrites
+from claude_mem_lite.storage import facts, forgotten, projects, rewrites
 from claude_mem_lite.storage.models import PendingEvent
 
 _FINDERS = {CLAUDE_CODE: find, CODEX: find_rollouts, GEMINI: find_chats}
 # Most events and characters in one transaction, so that neither hooks nor the consumer wait long.
 _EVENTS_AT_ONCE, _CHARS_AT_ONCE = 100, 4_000_000
-_TOLD = {
-    "UserPromptSubmit": "prompt", "Stop": "last_assistant_message", "SubagentStop": "last_assistant_message",
-    "StopFailure": "last_assistant_message",
-}  # fmt: skip
 _OF_A_SESSION = frozenset({"SessionStart", "SessionEnd", "PreCompact", "PostCompact"})
 
 
@@ -148,17 +144,19 @@ class Import:
     def news(self, telling: Telling, by_hooks: Sequence[PendingEvent]) -> Iterator[Event]:
         """Yield the session's events that neither a hook nor an earlier import has stored."""
         session = telling.session
-        noted = _noted(session)
-        is_captured = bool(by_hooks) and session.client == GEMINI  # its hooks send no ids of calls
-        if is_captured or (not noted and store.is_remembered_without_raw(session.id)):
+        noted, gone = _noted(session), forgotten.marks(session.id)
+        # Gemini's hooks send no ids of calls, so its calls cannot be matched.
+        is_captured = bool(by_hooks or gone) and session.client == GEMINI
+        lacks_raw = forgotten.WITHOUT_RAW in gone or store.is_remembered_without_raw(session.id)
+        if is_captured or (not noted and lacks_raw):
             self._plan.left_out["already known session"] += 1
             return
-        heard = Counter(_heard(json.loads(row.raw_output)) for row in by_hooks if not row.tool_name)
+        heard = Counter(forgotten.heard(json.loads(row.raw_output)) for row in by_hooks if not row.tool_name)
         first: Event | None = None
         for event in telling.events(after=noted.get("read_to", {})):
-            if not self._is_new(event, session.id, heard):
+            if not self._is_new(event, session.id, heard, gone):
                 continue
-            if by_hooks and event.payload["hook_event_name"] in _OF_A_SESSION:
+            if (by_hooks or gone) and event.payload["hook_event_name"] in _OF_A_SESSION:
                 first = first or event  # the hooks stored it; repeated only to separate theirs from ours
                 continue
             if first:
@@ -167,18 +165,28 @@ class Import:
             self.taken.tool_calls += "tool_use_id" in event.payload
             yield event
 
-    def _is_new(self, event: Event, session_id: str, heard: Counter[tuple[str, str]]) -> bool:
-        call_id = event.payload.get("tool_use_id")
+    def _is_new(
+        self, event: Event, session_id: str, heard: Counter[tuple[str, str]], gone: Counter[str]
+    ) -> bool:
+        """Tell whether an event is neither stored nor forgotten; count it off `heard` and `gone` if it is."""
+        payload, call_id = event.payload, event.payload.get("tool_use_id")
         if call_id is not None:
             key = call_key(session_id, call_id)
             is_new = key not in self._calls
             self._calls.add(key)
-            return is_new
-        if not heard:
+        elif heard or gone:
+            payload = json.loads(scrub_as_set(_dumps(payload)))
+            said = forgotten.heard(payload)
+            heard[said] -= 1
+            is_new = heard[said] < 0
+        else:
             return True
-        said = _heard(json.loads(scrub_as_set(_dumps(event.payload))))
-        heard[said] -= 1
-        return heard[said] < 0
+        mark = forgotten.mark(session_id, payload)
+        if is_new and gone[mark] > 0 and payload["hook_event_name"] not in _OF_A_SESSION:
+            gone[mark] -= 1
+            self._plan.left_out["forgotten event"] += 1
+            return False
+        return is_new
 
     def _store(self, events: Iterator[Event], session: Session) -> None:
         rows: list[tuple[str, str, tuple[str, str, str], str]] = []
@@ -201,12 +209,6 @@ def _seen_project(session: Session) -> str:
     """Record the folder that a session worked in and return its project."""
     folder, tree, _ = config.place(session.work_tree or session.project_dir)
     return projects.see(folder, "" if tree == folder else tree)
-
-
-def _heard(payload: dict[str, Any]) -> tuple[str, str]:
-    """Return the key of an event other than a tool call within its session: its name and its text."""
-    name = str(payload.get("hook_event_name"))
-    return name, str(payload.get(_TOLD.get(name, ""), ""))
 
 
 def _noted(session: Session) -> dict[str, Any]:
