@@ -154,6 +154,20 @@ def test_what_the_user_writes_is_sure_and_their_own(project: Path) -> None:
     assert (reset["confidence"], reset["is_manual"], reset["state"]) == (0.5, False, "active")
 
 
+def test_what_a_rule_replaces_is_said(project: Path) -> None:
+    """Adding and editing a rule name the learnings that it replaces, as text and JSON."""
+    texts = ("Always use pathlib for paths", "Sign all commits with a key")
+    old = [learned(project, text) for text in texts]
+
+    added = run(project, "add", "always use pathlib for paths.")
+    own = run(project, "add", "Ponds are dug in autumn").stdout.split()[1]
+    edited = answer(project, "edit", own, "--content", "sign all commits with a key.")
+    again = answer(project, "edit", own, "-c", "pattern")
+
+    assert added.stdout.splitlines()[1] == f"it replaces {old[0][:8]}  {texts[0]}"
+    assert [edited["replaced"], again["replaced"]] == [[{"id": old[1], "content": texts[1]}], []]
+
+
 def test_what_waits_is_let_in_by_the_user_alone(project: Path) -> None:
     """A quarantined learning can be accepted, once, but not edited; accepting makes it the user's own."""
     waiting = learned(project, "Indent by three", origin="tool")[:8]

@@ -250,6 +250,17 @@ def test_what_the_user_writes_takes_the_place_of_what_was_learned(memory: Path) 
     assert [learning_rows.get(row.id).superseded_by for row in learned] == [row.id for row in own]
 
 
+def test_a_rule_that_says_more_outlives_one_that_the_user_adds(memory: Path) -> None:
+    """A learning that says the same and more stays beside the user's shorter one, and the user is asked."""
+    learned = row_of(heard("Always use pathlib for paths, never os.path"))
+
+    own = curate.add("Use pathlib for paths", category="convention", project_dir=PROJECT)
+
+    assert learning_rows.get(learned.id).superseded_by is None
+    asked = [(newer.id, older.id, is_again) for newer, older, is_again in learning_rows.questions(PROJECT)]
+    assert asked == [(own.id, learned.id, True)]
+
+
 def test_what_the_user_removed_does_not_come_back(memory: Path) -> None:
     """A removed learning stays removed, whoever repeats it; reset brings it back at 0.5."""
     row = row_of(heard("Commit messages begin with the module"))

@@ -18,6 +18,8 @@ from claude_mem_lite.kinds import RULE, Category
 from claude_mem_lite.text import count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from claude_mem_lite.storage.models import Learning
 
 Sort = Literal["confidence", "seen", "times", "created"]
@@ -165,14 +167,18 @@ def add(
     project: Project = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add a learning of your own: confidence 1.0, told from the next session on, changed only by you."""
+    """Add a learning of your own: confidence 1.0, told from the next session on, changed only by you.
+
+    It replaces those that it contradicts, and those that say the same and no more.
+    """
     from claude_mem_lite.learnings import curate
+    from claude_mem_lite.storage import learnings as learning_rows
 
     exclusive(**{"global": everywhere}, project=project)
     open_memory(may_be_new=True)
     project_dir = None if everywhere else project_of(project)
     row = curate.add(content, category=category or RULE, project_dir=project_dir)
-    _done("added", row, as_json=as_json)
+    _done("added", row, replaced=learning_rows.superseded_by(row.id), as_json=as_json)
 
 
 @learnings.command()
@@ -188,7 +194,12 @@ def edit(
 
     if not content and not category:
         raise typer.BadParameter("nothing to change: give --content TEXT or --category KIND")
-    _done("edited", curate.edit(_row(learning_id), content=content, category=category or ""), as_json=as_json)
+    _written(
+        "edited",
+        learning_id,
+        lambda row: curate.edit(row, content=content, category=category or ""),
+        as_json=as_json,
+    )
 
 
 @learnings.command()
@@ -212,7 +223,7 @@ def accept(learning_id: Id, *, as_json: AsJson = False) -> None:
     """Accept a learning that waits for you; it becomes your own."""
     from claude_mem_lite.learnings import curate
 
-    _done("accepted", curate.accept(_row(learning_id)), as_json=as_json)
+    _written("accepted", learning_id, curate.accept, as_json=as_json)
 
 
 @learnings.command()
@@ -261,13 +272,28 @@ def _row(learning_id: str) -> Learning:
     return learning_rows.get(learning_id)
 
 
-def _done(what: str, row: Learning, *, as_json: bool) -> None:
+def _written(what: str, learning_id: str, write: Callable[[Learning], Learning], *, as_json: bool) -> None:
+    """Make a learning the user's own by `write`, and print that with the learnings that it has replaced."""
+    from claude_mem_lite.storage import learnings as learning_rows
+
+    row = _row(learning_id)
+    before = {each.id for each in learning_rows.superseded_by(row.id)}
+    row = write(row)
+    replaced = [each for each in learning_rows.superseded_by(row.id) if each.id not in before]
+    _done(what, row, replaced=replaced, as_json=as_json)
+
+
+def _done(what: str, row: Learning, *, as_json: bool, replaced: Sequence[Learning] | None = None) -> None:
+    """Print what was done to a learning and, where given, which ones it has replaced."""
     from claude_mem_lite.learnings import story
 
     sync()
-    if not print_json(story.entry(row), as_json=as_json):
-        line = Text.assemble(f"{what} ", (row.id[:ID_CHARS], "yellow"), f"  {printable(row.content)}")
-        console.print(line)
+    others = [{"id": each.id, "content": each.content} for each in replaced or ()]
+    if print_json(story.entry(row) | ({} if replaced is None else {"replaced": others}), as_json=as_json):
+        return
+    for did, each in ((what, story.entry(row)), *(("it replaces", each) for each in others)):
+        shown = printable(each["content"])
+        console.print(Text.assemble(f"{did} ", (each["id"][:ID_CHARS], "yellow"), f"  {shown}"))
 
 
 def _print_rows(rows: list[dict[str, Any]], *, with_project: bool) -> None:

@@ -108,6 +108,11 @@ def names_differ(one: str, other: str) -> bool:
     return bool(first - second and second - first)
 
 
+def says_more(one: str, other: str) -> bool:
+    """Tell whether a text has every term of another, and at least one that the other lacks."""
+    return set(terms(other)) < set(terms(one))
+
+
 def _pieces(token: str) -> list[str]:
     """Return a token in a list, its parts if hyphenated, or each pair of characters of an unspaced script."""
     token = token.strip("./-") if not token.startswith(("-", ".")) else token.rstrip("./-")

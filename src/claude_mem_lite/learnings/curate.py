@@ -6,7 +6,7 @@ from typing import Any
 
 from claude_mem_lite.capture import inbox
 from claude_mem_lite.capture.guards import Guard
-from claude_mem_lite.distill.sameness import relation
+from claude_mem_lite.distill.sameness import relation, says_more
 from claude_mem_lite.distill.typed import CONTENT_CHARS
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import anchors
@@ -20,7 +20,8 @@ from claude_mem_lite.storage.models import Learning
 def add(content: str, *, category: str, project_dir: str | None) -> Learning:
     """Add a learning in the user's words; without `project_dir` it holds in all projects.
 
-    Learnings that say the same are merged into it, contradicted ones replaced. Raises: ClaudeMemError.
+    Learnings that say the same and no more are merged into it, contradicted ones replaced.
+    Raises: ClaudeMemError.
     """
     content, now = _fit(content), inbox.utc_now()
     with facts.transaction():
@@ -137,10 +138,10 @@ def _settle(row: Learning) -> None:
             continue
         if related == "replaces":
             change(other, "contradicted", confidence=penalized(other.confidence), superseded_by=row.id)
-        elif related == "same":
+        elif related == "same" and not says_more(other.content, row.content):
             _unite(row, [other])
         else:
-            learning_rows.ask(row, other)
+            learning_rows.ask(row, other, is_again=related == "same")
 
 
 def _unite(kept: Learning, others: Sequence[Learning]) -> None:
