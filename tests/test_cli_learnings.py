@@ -182,6 +182,22 @@ def test_what_waits_is_let_in_by_the_user_alone(project: Path) -> None:
     assert again.stderr == f"claude-mem: {waiting} is not waiting for your decision\n"
 
 
+def test_a_candidate_is_accepted_before_it_is_promoted(project: Path) -> None:
+    """Accepting a candidate makes it a rule, once; promoting it before says so in one line."""
+    short = learned(project, "Lint with ruff", starts_at=evolve.CANDIDATE)[:8]
+
+    refused = run(project, "promote", short)
+    accepted = answer(project, "accept", short)
+    again = run(project, "accept", short)
+    promoted = answer(project, "promote", short)
+
+    assert refused.stderr == (
+        f"claude-mem: {short} is a candidate, not a rule: claude-mem learnings accept {short} first\n"
+    )
+    assert (accepted["state"], accepted["confidence"], accepted["is_manual"]) == ("active", 1.0, True)
+    assert (again.returncode, promoted["project_dir"], promoted["state"]) == (1, None, "active")
+
+
 def test_merge_and_promote(project: Path, tmp_path: Path) -> None:
     """`merge` joins learnings and their evidence; `promote` makes one global and supersedes duplicates."""
     kept = learned(project, "Use pathlib, never os.path")

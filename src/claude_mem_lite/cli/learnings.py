@@ -220,7 +220,7 @@ def reset(learning_id: Id, *, as_json: AsJson = False) -> None:
 
 @learnings.command()
 def accept(learning_id: Id, *, as_json: AsJson = False) -> None:
-    """Accept a learning that waits for you; it becomes your own."""
+    """Accept a candidate or a learning that waits for you; it becomes your own."""
     from claude_mem_lite.learnings import curate
 
     _written("accepted", learning_id, curate.accept, as_json=as_json)

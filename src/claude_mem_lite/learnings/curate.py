@@ -66,8 +66,8 @@ def guard(row: Learning, guard: Guard | None) -> Learning:
 
 
 def accept(row: Learning) -> Learning:
-    """Accept a waiting learning as the user's own. Raises: ClaudeMemError if it does not wait."""
-    if not row.quarantine:
+    """Accept a waiting learning or a candidate as the user's own. Raises: ClaudeMemError if it is neither."""
+    if not (row.quarantine or _is_candidate(row)):
         raise ClaudeMemError(f"{row.id[:8]} is not waiting for your decision")
     return _written(row, "accepted", quarantine=[])
 
@@ -111,12 +111,15 @@ def promote(row: Learning) -> Learning:
     """Make a learning hold in all projects; merge those of other projects that say the same into it.
 
     Raises:
-        ClaudeMemError: it waits for the user, holds in all projects already, or is not current.
+        ClaudeMemError: it waits for the user, holds in all projects already, is not current, or a candidate.
     """
     _refuse_waiting(row)
     if row.project_dir is None:
         raise ClaudeMemError(f"{row.id[:8]} already holds in all projects")
     _refuse_old(row)
+    if _is_candidate(row):
+        short = row.id[:8]
+        raise ClaudeMemError(f"{short} is a candidate, not a rule: claude-mem learnings accept {short} first")
     with facts.transaction():
         _unite(row, learning_rows.elsewhere(row.kin, row.project_dir))
         return _changed(row, "promoted", project_dir=None, kin=[], code=[], stale="")
@@ -162,6 +165,10 @@ def _changed(row: Learning, event: str, **fields: Any) -> Learning:
     with facts.transaction():
         change(row, event, updated_at=inbox.utc_now(), **fields)
     return row
+
+
+def _is_candidate(row: Learning) -> bool:
+    return row.is_active and not row.superseded_by and row.confidence < learning_rows.TOLD
 
 
 def _refuse_old(row: Learning) -> None:
