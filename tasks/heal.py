@@ -24,14 +24,15 @@ def heal(project_dir: str, session_id: str) -> None:
     from claude_mem_lite.codemap.heal import heal as heal_by_observations
     from claude_mem_lite.learnings.evolve import check_code
     from claude_mem_lite.search import memory
-    from claude_mem_lite.storage import code, queries
+    from claude_mem_lite.storage import code, queries, timeline
 
     _due.pop(project_dir, None)
     if not code.source_files(project_dir):
         return
     started = time.monotonic()
     with _at_work:
-        found = file_index.rescan(project_dir, file_index.Seen(session_id), only_newer=True)
+        seen = file_index.Seen(session_id, writing=timeline.writing_of(session_id))
+        found = file_index.rescan(project_dir, seen, only_newer=True)
         has_resolved = graph.refresh_apart(project_dir, session_id, most_lines=graph.MOST_LINES)
         heal_by_observations(project_dir)
         check_code(project_dir, session_id)

@@ -22,6 +22,7 @@ from claude_mem_lite.codemap.file_index import Seen
 from claude_mem_lite.codemap.project import Project, scan_source
 from claude_mem_lite.services import install
 from claude_mem_lite.storage import call_edges, code, models, queries
+from claude_mem_lite.tasks.heal import heal
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 import recorded_ledger
@@ -40,17 +41,72 @@ def command(text: str, folder: Path) -> dict[str, Any]:
 
 
 def test_an_edit_is_its_observations_doing(project: Path) -> None:
-    """An edit's changes are its observation's, other changes since are the session's, older code nobody's."""
+    """An edit's changes are its observation's, a script's are its session's, other code is nobody's."""
     first = happen(project, edited(project, "a.py", "return x", "return x + 1"))
     assert changes(project) == [("f", "modified", "s1", first)]
 
-    (project / "a.py").write_text((project / "a.py").read_text() + "\n\ndef by_hand(): pass\n")
+    add(project, "by_hand")
     second = happen(project, edited(project, "a.py", "return f()", "return f(2)", session_id="s2"))
+    add(project, "by_script")
+    happen(project, command("python make.py", project) | {"session_id": "s2"})
+    third = happen(project, edited(project, "a.py", "return f(2)", "return f(3)", session_id="s2"))
 
-    assert changes(project)[1:] == [("by_hand", "new", "s2", None), ("C.m", "modified", "s2", second)]
+    assert changes(project)[1:] == [
+        ("C.m", "modified", "s2", second), ("by_script", "new", "s2", None), ("C.m", "modified", "s2", third),
+    ]  # fmt: skip
     assert {row.qualified_name: row.session_id for row in code.functions(str(project))} == {
-        "f": "s1", "C": "", "C.m": "s2", "by_hand": "s2",
+        "f": "s1", "C": "", "C.m": "s2", "by_hand": "", "by_script": "s2",
     }  # fmt: skip
+
+
+def add(project: Path, name: str) -> None:
+    """Append a function to a.py and set the time of that, which the file system would round."""
+    (project / "a.py").write_text((project / "a.py").read_text() + f"\n\ndef {name}(): pass\n")
+    for path in (project / "a.py", project):
+        os.utime(path)
+
+
+def turn(project: Path, work: Callable[[], None], text: str) -> None:
+    """Run a turn of session s1 with some work and a command."""
+    happen(project, {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "List the files."})
+    work()
+    happen(project, command(text, project))
+    happen(project, {"session_id": "s1", "hook_event_name": "Stop", "last_assistant_message": "There are 4."})
+
+
+@pytest.mark.parametrize("text", ["ls", "git pull"])
+def test_what_was_changed_outside_of_a_sessions_turns_is_nobodys(project: Path, text: str) -> None:
+    """What a scan finds changed before a session or between its turns is no session's, nor a deleted file."""
+    file_index.scan(str(project))
+    (project / "b.py").unlink()
+    add(project, "before")
+    happen(project, {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"})
+
+    turn(project, lambda: None, text)
+    heal.call_local(str(project), "s1")
+    add(project, "between")
+    turn(project, lambda: None, text)
+    heal.call_local(str(project), "s1")
+
+    assert changes(project) == []
+    assert {name for _, name in known(project)} == {"f", "C", "C.m", "before", "between"}
+
+
+@pytest.mark.parametrize(("text", "is_own"), [("ls", False), ("python make.py", True)])
+def test_what_was_written_in_a_turn_is_the_sessions_if_a_command_may_have_done_it(
+    project: Path,
+    text: str,
+    is_own: bool,  # noqa: FBT001
+) -> None:
+    """What a scan finds written in a turn is the session's if a command other than a look ended after it."""
+    file_index.scan(str(project))
+    happen(project, {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"})
+
+    turn(project, lambda: add(project, "made"), text)
+    heal.call_local(str(project), "s1")
+
+    assert changes(project) == ([("made", "new", "s1", None)] if is_own else [])
+    assert ("a.py", "made") in known(project)
 
 
 def test_edits_made_together_are_one_observations_doing(project: Path) -> None:

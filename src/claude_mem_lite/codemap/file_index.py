@@ -39,13 +39,20 @@ _TOLD = ("project_dir", "file_path", "qualified_name", "kind", "signature")
 class Seen:
     """Who saw a state of the code: a session ("" for none), through which observation, and when.
 
-    Changes of functions are recorded under `project`, "" for the work tree that the map belongs to.
+    Changes of functions are recorded under `project`, "" for the work tree that the map belongs to. `writing`
+    tells whether the session may have written files between two times (UTC text); without it, always.
     """
 
     session_id: str = ""
     observation_id: str | None = None
     at: str = field(default_factory=inbox.utc_now)
     project: str = ""
+    writing: Callable[[str, str], bool] | None = None
+
+    def by(self, since: str, until: str) -> Seen:
+        """Return who made a change between two times: the session if it may have, else nobody."""
+        is_own = self.writing is None or self.writing(since, until)
+        return self if is_own else replace(self, session_id="", observation_id=None)
 
 
 @dataclass(slots=True)
@@ -80,7 +87,8 @@ def follow(project_dir: str, path: str, before: str | None, after: str, seen: Se
     """Apply a captured edit; `before` is the file's earlier text, "" for a new file, None if unknown.
 
     A file that is not mapped is first stored as `before`, under no session; if a mapped file differs from
-    `before`, the difference goes to the session, but to no observation. An outdated edit changes nothing.
+    `before`, the difference goes to the session, if it may have made it, but to no observation. An outdated
+    edit changes nothing.
     """
     if not _mapped(sources.Tree(project_dir), [path]):
         return
@@ -91,7 +99,8 @@ def follow(project_dir: str, path: str, before: str | None, after: str, seen: Se
         if before is not None and known is None:
             take(project_dir, path, before, Seen(at=seen.at))
         if before is not None and known is not None and known.digest != _digest(before):
-            take(project_dir, path, before, replace(seen, observation_id=None))
+            by = seen.by(known.updated_at, seen.at)
+            take(project_dir, path, before, replace(by, observation_id=None))
         take(project_dir, path, after, seen)
 
 
@@ -134,9 +143,11 @@ def rescan(
 ) -> Scan:
     """Map the files whose content changed on disk: `paths`, or those that `_listed` selects.
 
-    With `only_newer`, files last written before their last update in the map are skipped. A folder that does
-    not exist leaves the map unchanged.
+    With `only_newer`, files last written before their last update in the map are skipped. `paths` count as
+    changed by the session, other files if it may have written them. A folder that does not exist leaves the
+    map unchanged.
     """
+    seen = seen if paths is None else replace(seen, writing=None)
     reading = _Reading(project_dir, seen, only_newer=only_newer)
     if paths is not None:
         return reading.read_all(_mapped(reading.tree, paths), is_whole=False)
@@ -239,7 +250,8 @@ class _Reading:
         digest, error = hashlib.sha256(data).hexdigest(), known.error if known else ""
         if known is None or known.digest != digest or not self._is_packed:
             text = sources.decode(data)
-            changes, error = take(self.project_dir, path, text, seen, digest=digest)
+            by = self._by(path, seen)
+            changes, error = take(self.project_dir, path, text, by, digest=digest)
             self._found.changed.append(path)
             self._found.changes += changes
         if error:
@@ -248,11 +260,21 @@ class _Reading:
     def _forget(self, path: str) -> None:
         with memory_database.atomic():
             rows = code.functions_in(self.project_dir, path)
-            if self.seen.session_id:
-                code.save_changes([_change(row.__data__, "deleted", self.seen) for row in rows])
+            if (by := self._by(path, self.seen)).session_id:
+                code.save_changes([_change(row.__data__, "deleted", by) for row in rows])
             code.delete_file(self.project_dir, path)
         self._found.gone.append(path)
         self._found.changes["deleted"] += len(rows)
+
+    def _by(self, path: str, seen: Seen) -> Seen:
+        """Return who changed a file. If it is gone, the nearest folder above it tells when."""
+        if seen.writing is None:
+            return seen
+        full = os.path.join(self.project_dir, path)
+        while not os.path.exists(full):
+            full = os.path.dirname(full)
+        at = inbox.utc_text(os.path.getmtime(full))
+        return seen.by(at, at)
 
 
 def _take(project_dir: str, new: FileMap, text: str, seen: Seen) -> Counter[str]:

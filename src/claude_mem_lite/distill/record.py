@@ -294,7 +294,10 @@ def _look(event: PendingEvent, prompt: str | None, *, upgrade: str | None) -> di
 
 
 def _seen(event: PendingEvent, note: str | None) -> Seen:
-    return Seen(event.session_id, None if note else event.id, event.created_at, event.project_dir)
+    writing = timeline.writing_of(event.session_id)
+    return Seen(
+        event.session_id, None if note else event.id, event.created_at, event.project_dir, writing=writing
+    )
 
 
 def _follow(capture: Capture, edit: Edit | None, seen: Seen) -> bool:

@@ -1,18 +1,22 @@
 """Query what came before an event in its session, and after a session in its project."""
 
+import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from peewee import fn
 
+from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.storage.models import Observation, PendingEvent, Session
 from claude_mem_lite.storage.queries import BY_THE_CLIENT
 
 _EVENTS = 1_000  # newest events that are searched for one of a project
 _SESSIONS = 10  # most sessions that are read before or after one
 _DONE = 400  # most observations that are read of each session
+# Events after which nothing runs until the user's next prompt.
+_RESTS = frozenset({"SessionStart", "Stop", "StopFailure", "SessionEnd"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,31 @@ def turn_began_at(event: PendingEvent) -> str:
     # Each query reads a single row: a session's events can be hundreds of megabytes.
     ended = before.where(PendingEvent.event_name == "Stop").order_by(PendingEvent.seq.desc())
     return ended.scalar() or before.order_by(PendingEvent.seq).scalar() or event.created_at
+
+
+def writing_of(session_id: str) -> Callable[[str, str], bool]:
+    """Return a test whether calls of a session may have written any files between two times (UTC text).
+
+    They may from a turn's start to the last call in it that does more than look or edit.
+    """
+    spans = functools.cache(lambda: list(_writing(session_id)))
+    return lambda since, until: any(began <= until and ended >= since for began, ended in spans())
+
+
+def _writing(session_id: str) -> Iterator[tuple[str, str]]:
+    """Yield the start and end of each such time; "" for a start that is not stored."""
+    rows: Any = PendingEvent.select(
+        PendingEvent.created_at, PendingEvent.event_name, PendingEvent.tool_name, PendingEvent.priority
+    ).where(PendingEvent.session_id == session_id)
+    rested_at, began_at, is_resting = "", "", False
+    for at, name, tool, priority in rows.order_by(PendingEvent.seq).tuples():
+        if name in _RESTS:
+            rested_at, is_resting = at, True
+        elif name == "UserPromptSubmit" or tool:
+            if is_resting:  # a hook of the user's may have the assistant go on without a prompt
+                began_at, is_resting = at if name == "UserPromptSubmit" else rested_at, False
+            if name != "PreToolUse" and tool and tool not in EDITORS and priority != "low":
+                yield began_at, at
 
 
 def transcript_path(project_dir: str) -> str:
