@@ -233,7 +233,7 @@ def _show_left_out(found: Plan) -> None:
     left_out = [count(number, what) for what, number in sorted(found.left_out.items())]
     if left_out:
         print_line(f"Left out: {join(left_out, limit=len(left_out))}.")
-    if found.left_out["running session"]:
+    if found.left_out["unfinished turn"]:
         print_line("What a session did in the last two minutes can be imported once it is older.")
 
 

@@ -84,7 +84,10 @@ class Telling:
         silent_since = inbox.utc_text(self.now - ENDED_S)
         newest = max((reading.last_at for reading in readings.values()), default="")
         is_still = all(_mtime(path) < self.now - ENDED_S for path in readings) or newest < silent_since
-        self.has_ended = is_still and not any(reading.goes_on for reading in readings.values())
+        goes_on = any(reading.goes_on for reading in readings.values())
+        if goes_on:
+            self.left_out["unfinished turn"] += 1
+        self.has_ended = is_still and not goes_on
         self.read_to = {_name(self.session, path): reading.read_to for path, reading in readings.items()}
         if self.has_ended and last is not None:
             yield end_of(last)
@@ -94,7 +97,6 @@ class Telling:
         origin, until = _origin(self.session, path), self.now - RUNNING_S
         if _mtime(path) <= until:
             return Reading(origin)
-        self.left_out["running session"] += 1
         return Reading(origin, inbox.utc_text(until))
 
     def _of(self, path: str, reading: Reading) -> Iterator[tuple[str, Event]]:
