@@ -343,5 +343,5 @@ def test_of_a_running_session_only_the_unfinished_turn_is_left_out(memory: Path,
     assert "Left out" not in whole
     assert part.splitlines() == [
         "Nothing new.", "Imported before, nothing new since: 1 session.", "Left out: 1 unfinished turn.",
-        "What a session did in the last two minutes is taken in once it is older.",
+        "What a session did in the last two minutes can be imported once it is older.",
     ]  # fmt: skip
