@@ -19,7 +19,10 @@ sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
 import pathological_texts
 
 ALNUM = string.ascii_letters + string.digits
-EDGES = ("\n", "\\n", "\\t", "C:\\", "\x1b[32m", "\x1b[m", "7m", "=", "-", "_", "é", "\\u00e9")
+EDGES = (
+    "\n", "\\n", "\\t", "C:\\", "\x1b[32m", "\x1b[m", "7m", "=", "-", "_", "é", "\\u00e9",
+    "%3D", "=3D", "\\x22", "\\042", "\\0", "\\v",
+)  # fmt: skip
 
 
 @cache

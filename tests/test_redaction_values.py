@@ -24,6 +24,9 @@ AROUND = [
     "{}", "x {} y", '"{}"', "'{}'", "={}", "({})", "\n{}\n", "\x1b[32m{}\x1b[0m", "\x1b[01;31m{}\x1b[m",
     "`{}`", "[{}]", "\\n{}\\n", "     1→{}", "https://u:{}@h.example",
 ]  # fmt: skip
+ESCAPES = [
+    "%3D", "%22", "%2f", "%C3%A9", "=3D", "\\u003d", "\\x22", "\\042", "\\0", "\\a", "\\b", "\\f", "\\v",
+]  # fmt: skip
 strings = st.text(max_size=60)
 
 
@@ -32,6 +35,19 @@ strings = st.text(max_size=60)
 def test_a_token_goes_wherever_it_stands(kind: str, token: str, around: str) -> None:
     """A token is replaced by its kind's name, and the text around it is kept."""
     assert redact(around.format(token)) == around.format(f"[redacted: {kind}]")
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+@pytest.mark.parametrize(
+    "token", [*SECRETS.values(), "fc-" + HEX[:32], "sk_" + HEX[:48], "key-" + HEX[:32], "s." + RANDOM[:24]]
+)
+def test_a_token_goes_after_an_escape(token: str, escape: str) -> None:
+    """A token is removed although an escape that ends in a letter or digit precedes it."""
+    text = f"see id{escape}{token} here"
+    fast = scrub(event(text=text))
+
+    assert json.loads(fast)["text"] == redact(text)
+    assert token[-10:] not in redact(text)
 
 
 @pytest.mark.parametrize("token", FURTHER["tokens"])

@@ -139,7 +139,9 @@ _TWO_PARTS = 22 * b"a" + b" aaaaaa "  # the first two of the three parts of a Di
 _NO_TOKEN = b"_-abcdefghijklmnopqrstuvwxyz"
 _LONG = 36  # characters; names of classes are rarely longer
 _FEW = 16_384  # bytes of runs, below which each mark is searched for
-_ESCAPED = b"nrtbf"  # letters of escapes such as \n, which the next word follows without a gap
+# Escapes that the next word follows without a gap (\n, %3D, \x22, \042): how many letters and digits they
+# end in, and the first of these.
+_ESCAPED = ((1, b"abfnrtv0"), (2, b"0123456789ABab"), (3, b"x01"))
 _HEAD = 4  # bytes of a word that are compared
 _IN_WORDS = "LS0tLS1CRUdJTi"  # an armoured key in base64, which may begin within a word
 
@@ -197,7 +199,7 @@ def likely_marks(runs: bytes) -> list[str]:
     if b"\\u" in runs:  # an escaped letter ends in letters and digits, which hide where a word begins
         return list(MARKS_IN_RUNS)
     words = set(runs.translate(_WORDS).split())
-    words |= {word[1:] for word in words if word[0] in _ESCAPED}
+    words |= {word[length:] for length, firsts in _ESCAPED for word in words if word[0] in firsts}
     heads = {word[:_HEAD] for word in words}
     likely = []
     for mark in MARKS_IN_RUNS:
@@ -225,7 +227,7 @@ def _has_short(runs: str, mark: str, offset: int, alphabet: str, count: int) -> 
         body = runs[start : start + count]
         if len(body) == count and not body.strip(alphabet):
             before = runs[max(0, at - 2) : at]  # an escape or a colour code may end in a letter
-            if offset < 0 or not before[-1:].isalnum() or before[0] in "\\[;0123456789":
+            if offset < 0 or not before[-1:].isalnum() or before[0] in "\\[;0123456789ABCDEFabcdef":
                 return True
         at = runs.find(mark, at + 1)
     return False

@@ -28,8 +28,23 @@ _PROVED = {  # minimum weight of the rest, for kinds whose mark alone proves too
     **dict.fromkeys(("api key", "service token", "vault token", "azure key", "resend key"), RANDOM),
     "slack token": MIXED,
 }
-# The left edge of a token: no letter or digit, unless that ends an escape (\n) or a colour code.
-_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\[;0-9]m))"
+# What may end right before a token: an escape of C, JSON, a URL or quoted-printable, or a colour code.
+_ESCAPES = (
+    r"\\[abfnrtv0]", "[%=][0-9A-Fa-f]{2}", r"\\x[0-9A-Fa-f]{2}", r"\\[0-7]{3}", r"\\u[0-9A-Fa-f]{4}",
+    r"[\[;0-9]m",
+)  # fmt: skip
+
+
+def _edge(behind: str = "", inside: str = "A-Za-z0-9") -> str:
+    """Return the pattern of a token's left edge: nothing `inside` one, unless that ends an escape.
+
+    The edge lies before the characters that match `behind`: `re` finds a literal fast, so patterns begin
+    with one and check the edge after it.
+    """
+    ends = "".join(f"|(?<={escape}{behind})" for escape in _ESCAPES)
+    return rf"(?:(?<![{inside}]{behind}){ends})"
+
+
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 # Text allowed between two lines of a key: line ends (also escaped), quotes, margins of diffs and listings,
 # line numbers, terminal colours and the `FILE:12:` of grep.
@@ -56,12 +71,12 @@ _ARMOUR = "LS0tLS1CRUdJTi"  # base64 of -----BEGIN
 _WHOLE = {
     "/webhooks/": r"/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{17,20}/([\w-]{60,})",
     ":AA": r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])",
-    ".": _EDGE + r"[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])",
-    "key-": _EDGE + r"key-[0-9a-f]{32}(?![\w-])",
-    "AC": _EDGE + r"AC[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
-    "APA91b": _EDGE + r"[\w-]{11}:APA91b[\w-]{100,}",
+    ".": "[MNO]" + _edge("[MNO]") + r"[\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])",
+    "key-": "key-" + _edge("key-") + r"[0-9a-f]{32}(?![\w-])",
+    "AC": "AC" + _edge("AC") + r"[0-9a-f]{32}[\\\"',:\s]{1,8}([0-9a-f]{32})(?![0-9a-f])",
+    "APA91b": _edge() + r"[\w-]{11}:APA91b[\w-]{100,}",
     # 64 bytes in base64: the key of an Azure storage account
-    "==": r"(?:(?<![\w+/=-])|(?<=\\[nrt])|(?<=[\[;0-9]m))[A-Za-z0-9+/]{86}==(?![\w+/=])",
+    "==": _edge(inside=r"\w+/=-") + r"[A-Za-z0-9+/]{86}==(?![\w+/=])",
     "Private-Lines:": (
         rf"Private-Lines: [0-9]{{1,4}}{_MARGIN}({_BASE64}(?>(?:{_MARGIN}{_BASE64})*)"
         rf"(?:{_MARGIN}{_SHORT_LINE}(?={_MARGIN}Private-))?)"
@@ -103,12 +118,9 @@ def _has_line(text: str) -> bool:
 
 
 def _tokens(text: str, mark: str, looks: Looks) -> Iterator[Span]:
-    # The pattern begins with a literal, which `re` finds fast; a look-behind then checks the left edge: no
-    # letter or digit, unless that ends an escape (\n) or a colour code (ESC [ 3 2 m).
     kind, rest = _BY_MARK[mark]
     start = _LEADS.get(kind, "") + re.escape(mark)
-    edge = rf"(?:(?<![A-Za-z0-9]{start})|(?<=\\[nrt]{start})|(?<=[\[;0-9]m{start}))"
-    for match in re.compile(_WHOLE.get(mark, start + edge + rest), re.ASCII).finditer(text):
+    for match in re.compile(_WHOLE.get(mark, start + _edge(start) + rest), re.ASCII).finditer(text):
         looks.spend(AT_WORD)
         body = match[0].removeprefix(mark)
         if _is_proved(match, kind, mark) and body.strip("xX*.0_-") and body.strip("ACGT"):
