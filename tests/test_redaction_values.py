@@ -1,6 +1,7 @@
 """Redaction of tokens, of values by name, place and form, and of what secret commands print."""
 
 import base64
+import hashlib
 import json
 import sys
 import uuid
@@ -88,6 +89,41 @@ def test_a_private_key_goes_however_it_is_shown(prefix: str, label: str) -> None
         assert "[redacted: private key]" in kept
         assert kept.startswith("before\n")
         assert kept.endswith("\nafter it all")
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "web-1  | ", "2026-11-27T10:00:00.123Z ", "Nov 27 10:00:00 host app[123]: ", "[INFO] ", "INFO - ",
+        "; ", "REM ", "\u200b", '{"level":"info","msg":"',
+    ],
+)  # fmt: skip
+def test_a_private_key_goes_from_a_log(prefix: str) -> None:
+    """A key with a log's prefix on each line loses every line, also without its start or its end."""
+    whole = pem(prefix=prefix)
+    beheaded = "\n".join(whole.split("\n")[1:])
+    for text in (whole, pem(end=False, prefix=prefix), beheaded):
+        kept = redact(f"before\n{text}\n{prefix}after it all")
+
+        assert not any(line in kept for line in BODY)
+        assert kept.startswith("before\n")
+        assert kept.endswith(f"\n{prefix}after it all")
+
+
+@pytest.mark.parametrize(
+    "joint", ["%0A", "&#10;", "&#xA;", "<br>", "=0A=\n", "`n", '" & _\n"', ";", "_", "\n\u200b", "\\012"]
+)
+@pytest.mark.parametrize("length", [64, 12])
+def test_a_private_key_goes_whatever_joins_its_lines(joint: str, length: int) -> None:
+    """Everything between a key's BEGIN and END goes, however its lines are joined and however short."""
+    body = base64.b64encode(hashlib.shake_256(b"claude-mem").digest(288)).decode()
+    lines = [body[at : at + length] for at in range(0, len(body), length)]
+    head, *_, end = pem().split("\n")
+    shown = joint.join([head, *lines, end])
+    for text in (shown, shown.replace(" ", "%20")):
+        kept = redact(f"before {text} after")
+
+        assert kept == "before [redacted: private key] after"
 
 
 def test_a_private_key_on_one_line_goes() -> None:

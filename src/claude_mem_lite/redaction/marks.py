@@ -102,7 +102,7 @@ TOKENS = (
     ("dropbox token", "sl.", r"[\w-]{100,}"),
     ("vault token", "s.", r"[A-Za-z0-9]{24}(?!\w)"),
 )
-PRIVATE_KEY = "PRIVATE KEY"
+PRIVATE_KEYS = ("PRIVATE KEY", "PRIVATE%20KEY", "PRIVATE+KEY")
 # Marks outside runs of token characters, by a string that is searched for first: without it none occurs.
 MARKS_ANYWHERE = {
     "hook": (
@@ -111,7 +111,7 @@ MARKS_ANYWHERE = {
     ),
     "~": ("Q~",),
     "%": ("sig=",),
-    PRIVATE_KEY: (PRIVATE_KEY,),
+    "PRIVATE": PRIVATE_KEYS,
     "Private-Lines:": ("Private-Lines:",),
 }  # fmt: skip
 # Marks too short to prove anything: offset, alphabet and number of the characters that must stand beside one.

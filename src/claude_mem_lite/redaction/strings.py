@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from claude_mem_lite.redaction.marks import PRIVATE_KEY, find_marks
+from claude_mem_lite.redaction.marks import PRIVATE_KEYS, find_marks
 from claude_mem_lite.redaction.scanner import find_values, holds_word
 from claude_mem_lite.redaction.vocabulary import AT_WORD, EDGE, LONGEST
 from claude_mem_lite.redaction.weights import MIXED, QUOTED_LEAST, weigh
@@ -103,7 +103,8 @@ def _clean(text: str, marks: list[str], field: str, looks: Looks) -> tuple[str, 
     `marks` are those of tokens that may occur in it; `field` is the key of `text` in its JSON object.
     """
     known: dict[str, str] = {}
-    for mark in sorted(marks, key=PRIVATE_KEY.__ne__):  # private keys first: a line of one may have any mark
+    # Private keys first: a line of one may have any mark.
+    for mark in sorted(marks, key=lambda mark: mark not in PRIVATE_KEYS):
         if mark in text:
             from claude_mem_lite.redaction.tokens import find_tokens
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import binascii
 import re
 
-from claude_mem_lite.redaction.marks import PRIVATE_KEY, TOKENS
+from claude_mem_lite.redaction.marks import PRIVATE_KEYS, TOKENS
 from claude_mem_lite.redaction.vocabulary import AT_WORD
 from claude_mem_lite.redaction.weights import MIXED, QUOTED_LEAST, RANDOM, weigh
 
@@ -45,7 +45,8 @@ def _edge(behind: str = "", inside: str = "A-Za-z0-9") -> str:
     return rf"(?:(?<![{inside}]{behind}){ends})"
 
 
-_LABEL = r"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+_LABEL = r"(?:[A-Z0-9]{1,20}(?: |%20|\+)){0,4}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)? ?-{4,5}"
+_FRAME = rf"(?:-{{4,5}} ?BEGIN|(?P<end>END))(?: |%20|\+){_LABEL}"
 # Text allowed between two lines of a key: line ends (also escaped), quotes, margins of diffs and listings,
 # line numbers, terminal colours and the `FILE:12:` of grep.
 _MARGIN = (
@@ -66,6 +67,10 @@ _KEY = (
     rf"(?:(?:{_MARGIN}(?P<rest>{_SHORT_LINE}))?{_MARGIN}(?P<end>END {_LABEL})"
     rf"|{_MARGIN}(?=[A-Za-z+/]{{0,15}}[0-9=])[A-Za-z0-9+/]{{4}}{_SHORT_LINE}(?![\w+/=.]))?"
 )
+# Of a key with other text between its lines, such as the prefixes of a log: characters from BEGIN to END, the
+# most between two lines if either is missing, of a line, and of the shortest piece of one.
+_BLOCK, _GAP, _WHOLE_LINE, _SHORTEST_LINE = 65_536, 160, 40, 16
+_PIECE = r"[A-Za-z0-9+/]{10,}+={0,2}"
 _ARMOUR = "LS0tLS1CRUdJTi"  # base64 of -----BEGIN
 # Patterns of whole tokens that do not begin with their mark. If a pattern has a group, only that is redacted.
 _WHOLE = {
@@ -91,7 +96,7 @@ def find_tokens(text: str, mark: str, looks: Looks) -> tuple[list[Span], dict[st
 
     Raises: TooMuchError.
     """
-    if mark == PRIVATE_KEY:
+    if mark in PRIVATE_KEYS:
         return _private_keys(text)
     spans = list(_tokens(text, mark, looks))
     known = {text[start:end]: kind for start, end, kind in spans}
@@ -102,13 +107,66 @@ def find_tokens(text: str, mark: str, looks: Looks) -> tuple[list[Span], dict[st
 
 
 def _private_keys(text: str) -> tuple[list[Span], dict[str, str]]:
-    if not _has_line(text):
-        return [], {}
-    blocks = [block for block in re.finditer(_KEY, text) if block[1] or block["end"]]
+    blocks = (
+        [block for block in re.finditer(_KEY, text) if block[1] or block["end"]] if _has_line(text) else []
+    )
     lines = {line for block in blocks for line in re.findall(_BASE64, block[0])}
     ends = {block["rest"] or "" for block in blocks}  # the last lines
     lines |= {end for end in ends if len(end) >= QUOTED_LEAST and weigh(end) >= MIXED}
-    return [(*block.span(), "private key") for block in blocks], dict.fromkeys(lines, "private key")
+    framed = list(_framed(text))
+    lines |= {
+        piece for start, end in framed for piece in re.findall(_PIECE, text[start:end]) if _is_line(piece)
+    }
+    places = sorted({*(block.span() for block in blocks), *framed})
+    return [(*place, "private key") for place in places], dict.fromkeys(lines, "private key")
+
+
+def _framed(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each key stands that has a BEGIN or an END line, whatever stands between its lines."""
+    frames = [(*frame.span(), frame["end"] is None) for frame in re.finditer(_FRAME, text)]
+    before = (0, 0, False)
+    for frame, after in zip(frames, [*frames, (len(text), 0, True)][1:], strict=True):
+        start, end, begins = frame
+        if begins and not after[2] and after[0] - end <= _BLOCK:
+            size = sum(len(piece) for piece in re.findall(_PIECE, text[end : after[0]]) if _is_piece(piece))
+            if size >= max(_WHOLE_LINE, (after[0] - end) // 4):
+                yield start, after[1]
+        elif begins:
+            stop = _lines_end(text, end, after[0])
+            if stop > end:
+                yield start, stop
+        elif not before[2]:
+            first = _lines_start(text, max(before[1], start - _BLOCK), start)
+            if first < start:
+                yield first, end
+        before = frame
+
+
+def _is_piece(piece: str) -> bool:
+    return len(piece) >= _WHOLE_LINE or weigh(piece) == RANDOM
+
+
+def _lines_end(text: str, at: int, limit: int) -> int:
+    """Return where the lines of a key without END end that begin near `at`; `at` if there are none."""
+    for piece in re.compile(_PIECE).finditer(text, at, min(limit, at + _BLOCK)):
+        if piece.start() > at + _GAP:
+            break
+        at = piece.end() if _is_line(piece[0]) else at
+    return at
+
+
+def _lines_start(text: str, first: int, at: int) -> int:
+    """Return where the lines of a key without BEGIN begin that end near `at`; `at` if there are none."""
+    for piece in reversed(list(re.compile(_PIECE).finditer(text, first, at))):
+        if piece.end() < at - _GAP:
+            break
+        at = piece.start() if _is_line(piece[0]) else at
+    return at
+
+
+def _is_line(piece: str) -> bool:
+    """Tell whether a piece is a line of a key, rather than a word or a path."""
+    return _is_piece(piece) and len(piece) >= _SHORTEST_LINE and 8 * piece.count("/") <= len(piece)
 
 
 def _has_line(text: str) -> bool:
