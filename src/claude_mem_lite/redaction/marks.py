@@ -73,7 +73,13 @@ TOKENS = (
     ("service token", "ntn_", r"[A-Za-z0-9]{40,}"),
     ("terraform token", ".atlasv1.", r"[\w-]{60,}"),
     ("password hash", "$2a$ $2b$ $2y$", r"[0-9]{2}\$[A-Za-z0-9./]{53}(?![\w./])"),
-    ("password hash", "$apr1$ $1$ $5$ $6$ $y$", r"(?:[\w./=]{1,20}\$){1,2}[A-Za-z0-9./]{22,86}(?![\w./])"),
+    (
+        "password hash",
+        "$apr1$ $1$ $5$ $6$ $7$ $y$ $gy$ $argon2d$ $argon2i$ $argon2id$",
+        r"(?:[\w./+=,]{1,64}\$){1,3}[A-Za-z0-9./+]{22,86}={0,2}(?![\w./+])",
+    ),
+    ("password hash", "pbkdf2_sha256$", r"[0-9]{1,8}\$[\w./+=-]{1,64}\$[\w/+]{22,86}={0,2}"),
+    ("password hash", "SCRAM-SHA-256$", r"[0-9]{1,8}:[\w/+=]{8,64}\$[\w/+=]{22,88}:[\w/+=]{22,88}"),
     ("private key", "Private-Lines: LS0tLS1CRUdJTi", ""),
     (
         "docker login",
@@ -112,6 +118,8 @@ MARKS_ANYWHERE = {
     "~": ("Q~",),
     "%": ("sig=",),
     "PRIVATE": PRIVATE_KEYS,
+    "pbkdf2_": ("pbkdf2_sha256$",),
+    "SCRAM": ("SCRAM-SHA-256$",),
     "Private-Lines:": ("Private-Lines:",),
 }  # fmt: skip
 # Marks too short to prove anything: offset, alphabet and number of the characters that must stand beside one.
@@ -120,7 +128,8 @@ SHORT_MARKS = {
     "pat": (18, _HEX, 64), "-us": (-32, _HEX, 32), "re_": (12, _ALNUM, 24), "oy2": (3, _LOWER, 43),
     "EAA": (3, _ALNUM + "_-", 60), "sl.": (3, _ALNUM + "_-", 100), "s.": (2, _ALNUM, 24),
 }  # fmt: skip
-CRYPTS = {"2a", "2b", "2y", "apr1", "1", "5", "6", "y"}  # algorithms of password hashes, each between two $
+# Algorithms of password hashes, each between two $.
+CRYPTS = {"2a", "2b", "2y", "apr1", "1", "5", "6", "7", "y", "gy", "argon2d", "argon2i", "argon2id"}
 _BY_THEMSELVES = {
     ".",
     "==",
