@@ -90,6 +90,14 @@ def test_no_way_leads_to_an_ignored_file(tool: str, given: dict[str, Any], respo
         assert ("WORDS" in kept, "[redacted: contents of .env]" in kept) == (False, True)
 
 
+@pytest.mark.parametrize(("command", "stored"), CASES["written"])
+def test_only_what_is_written_to_an_ignored_file_goes_from_a_command(command: str, stored: str) -> None:
+    """Of a command that writes an ignored file, what it writes there is removed and the rest kept."""
+    kept = json.loads(scrub(event(tool_name="Bash", tool_input={"command": command}, tool_response={})))
+
+    assert kept["tool_input"]["command"] == stored
+
+
 def test_escapes_hide_nothing() -> None:
     """A token written in JSON escapes is found, and a lone surrogate causes no error."""
     hidden = "".join(f"\\u{ord(character):04x}" for character in SECRETS["github token"])

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from claude_mem_lite.redaction.strings import Change
     from claude_mem_lite.redaction.vocabulary import IgnoredFiles
 
-_PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "paths", "filename", "uri", "glob")
+_PATH_FIELDS = (
+    "file_path", "filePath", "filepath", "relative_path", "notebook_path", "path", "paths", "filename", "uri",
+    "glob",
+)  # fmt: skip
+_MORE_PATHS = ("file", "target")  # fields that hold a path, or the contents of a file
 # Fields of a call on an ignored file that describe the call, not the contents of the file.
 _CALL_FIELDS = frozenset({
     *_PATH_FIELDS, "filePath", "notebook_path", "path", "glob", "pattern", "type", "mode", "output_mode",
@@ -49,14 +53,17 @@ _INPUT = r"(?<!<)<\s*['\"]?([^\s'\";|&<>()]+)"
 _NOT_PRINTED = r"export\s+\$\([^()]*\)|(?<![\w-])--(?:exclude|env-file)[\w-]*[= ]\S+"
 _QUOTED = r"'[^']*'|\"(?>[^\"\\]*(?:\\.[^\"\\]*)*)\"?"
 _HERE_DOCUMENT = (
-    r"(?ms)(?P<line>^(?>(?:[^\n<]+|<(?!<-?[ \t]*['\"]?\w))*)<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)"
-    r"[^\n]*+\n)(?P<text>.*?)(?P<end>^[ \t]*(?P=tag)\b|\Z)"
+    r"(?ms)(?P<line>^(?>(?:[^\n<]+|<(?!<-?[ \t]*[\\'\"]?\w))*)<<-?[ \t]*[\\'\"]?(?P<tag>\w[\w.+-]*+)"
+    r"[^\n]*+\n)(?P<text>.*?)(?P<end>^[ \t]*(?P=tag)(?![\w.+-])|\Z)"
 )
 _REDIRECT = r"(?:>{1,2}\|?|\btee\s+(?:-a\s+)?)\s*['\"]?([^\s'\";|&<>()]+)"
+_VERBS = ("echo ", "printf ")
+# What `> FILE echo TEXT` writes.
+_AFTER_REDIRECT = r"['\"]?\s+(?:echo|printf)\s+(?P<text>(?>(?:'[^']*'|\"[^\"]*\"|[^;&|\n'\"])*))"
 _ASSIGNMENT = r"(?m)^((?:export )?[A-Z_][A-Z0-9_]*=)(?!\[redacted)\S.*$"
 _ORIGIN = r"(?m)^(?P<file>[^\s:]{1,300}?)(?:-\d+-|:)(?!\[redacted).*$"
 _MARGIN = r"^(?:\x1b\[[0-9;]*m|[+-])+"
-_DIFFED = r"(?m)^(?:\+\+\+|---) (\S+)"
+_DIFFED = r"(?m)^(?>(?:\x1b\[[0-9;]*m)*)(?:\+\+\+|---) ([^\s\x1b]+)"
 # Fields that the user or Claude writes, and tools all of whose fields they write.
 _WRITTEN = (
     "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
@@ -104,9 +111,16 @@ def without_ignored(call: dict[str, Any], ignored: IgnoredFiles) -> dict[str, An
 
 
 def _paths(given: dict[str, Any]) -> str:
-    """Return the paths in the input of a call, joined by blanks."""
-    named = [given.get(name) or "" for name in _PATH_FIELDS]
-    return " ".join(str(path) for some in named for path in (some if isinstance(some, list) else [some]))
+    """Return the paths in the input of a call, at whatever depth, joined by blanks."""
+    found: list[str] = []
+
+    def note(text: str, field: str | None) -> str:
+        if field in _PATH_FIELDS or field in _MORE_PATHS:
+            found.append(text)
+        return text
+
+    change_strings(given, note)
+    return " ".join(found)
 
 
 def _contents(name: str) -> str:
@@ -169,14 +183,26 @@ def _hide_written(command: str, ignored: IgnoredFiles) -> str:
     command = re.sub(_HERE_DOCUMENT, hide, command)
     parts, done = [], 0
     for found in re.finditer(_REDIRECT, command):
-        end = found.start()
-        verb = max(command.rfind(word, max(done, end - EDGE), end) for word in ("echo ", "printf "))
-        name = ignored.name(found[1]) if verb >= 0 else ""
-        start = command.index(" ", verb) + 1 if name else end
+        name = ignored.name(found[1])
+        start, end = _written(command, max(done, found.start() - EDGE), found) if name else (0, 0)
         if start < end:
-            parts += [command[done:start], _contents(name), " "]
+            parts += [command[done:start], _contents(name), " " * (end == found.start())]
             done = end
     return "".join([*parts, command[done:]])
+
+
+def _written(command: str, first: int, redirect: re.Match[str]) -> tuple[int, int]:
+    """Return where the text stands that an echo or printf after `first` writes to a file."""
+    end = redirect.start()
+    is_group = command[first:end].rstrip().endswith(("}", ")"))  # { echo a; echo b; } > FILE
+    found = [
+        command.find(word, first, end) if is_group else command.rfind(word, first, end) for word in _VERBS
+    ]
+    verbs = [at for at in found if at >= 0]
+    if verbs:
+        return command.index(" ", min(verbs) if is_group else max(verbs)) + 1, end
+    after = re.compile(_AFTER_REDIRECT).match(command, redirect.end())
+    return (after.start("text"), after.start("text") + len(after["text"].rstrip())) if after else (end, end)
 
 
 def _hide_lines(ignored: IgnoredFiles, sources: list[str] | None = None) -> Change:
