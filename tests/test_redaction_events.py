@@ -45,6 +45,11 @@ def test_what_the_user_calls_private_goes() -> None:
         ("AskUserQuestion", {"tool_response": {"answers": {"Which?": "<private>WORDS</private>"}}}),
         ("Agent", {"tool_input": {"description": "<private note>WORDS</private>"}}),
         ("SendMessage", {"tool_input": {"content": ["<private>WORDS"]}}),
+        (
+            "TodoWrite",
+            {"tool_input": {"todos": [{"content": "<private>WORDS</private>", "status": "pending"}]}},
+        ),
+        ("TaskCreate", {"tool_input": {"subject": "<private>WORDS</private>", "prompt": "x"}}),
         ("Bash", {"tool_input": {"command": "ls", "description": "<private>WORDS</private>"}}),
         ("mcp__plans__make", {"tool_input": {"plan": "<private>WORDS</private>"}}),
     ],

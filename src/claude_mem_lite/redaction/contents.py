@@ -69,7 +69,10 @@ _WRITTEN = (
     "prompt", "custom_instructions", "last_assistant_message", "compact_summary", "command_args",
     "description", "message", "plan",
 )  # fmt: skip
-_TALK = ("AskUserQuestion", "Agent", "Task", "SendMessage", "ExitPlanMode")
+_TALK = (
+    "AskUserQuestion", "Agent", "Task", "SendMessage", "ExitPlanMode", "TodoWrite", "TaskCreate",
+    "TaskUpdate",
+)  # fmt: skip
 
 
 def without_private(tree: dict[str, Any]) -> dict[str, Any]:
