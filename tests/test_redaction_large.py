@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.made_up_secrets import event
 
+from claude_mem_lite.redaction import contents
 from claude_mem_lite.redaction.events import redact, scrub
 from claude_mem_lite.redaction.marks import MARKS_IN_RUNS, find_marks, likely_marks
 from claude_mem_lite.redaction.vocabulary import IGNORED_FILES, IgnoredFiles, Looks
@@ -128,3 +129,20 @@ def test_no_shape_of_text_breaks_redaction(shape: str) -> None:
 
     assert len(kept) <= 16_384
     assert json.loads(kept) | {"tool_response": None} == json.loads(bash) | {"tool_response": None}
+
+
+@pytest.mark.parametrize("filler", ["\n", "a;", "a|b\n", "'a;b' && "])
+def test_only_commands_that_name_an_ignored_file_are_read(
+    filler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a script of 100,000 characters, the work is that of its two commands with an ignored file."""
+    read: list[str] = []
+    prints = contents._prints
+    monkeypatch.setattr(contents, "_prints", lambda part, joint: read.append(part) or prints(part, joint))
+    command = f"ls .env; {filler * (50_000 // len(filler))}; {filler * (50_000 // len(filler))}; cat .env"
+    bash = event(tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": "plain words"})
+
+    kept = json.loads(scrub(bash))
+
+    assert kept["tool_response"] == {"stdout": "[redacted: contents of .env]"}
+    assert [part.strip() for part in read] == ["ls .env", "cat .env"]

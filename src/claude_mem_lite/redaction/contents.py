@@ -12,6 +12,7 @@ from claude_mem_lite.redaction.vocabulary import EDGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from claude_mem_lite.redaction.strings import Change
@@ -45,12 +46,14 @@ _WHOLE = ("xargs", "-exec", "for ", "while ", "<<", "eval ")  # commands that ar
 _ARGUMENT = r"(?:'[^']*'|\"[^\"]*\"|\S+)"
 _SOUGHT = (
     r"(\b(?:[efz]?grep|rg|ag|jq|yq)\b"
-    rf"(?>(?:\s+(?:-\w*[ABCmg]|--(?:include|exclude|glob|type|arg))\s+{_ARGUMENT}|\s+-\S+)*)"
+    rf"(?>(?:\s+(?:-\w*[ABCmg]|--(?:include|exclude|glob|type|arg))\s+{_ARGUMENT}|\s+-\S+){{0,64}})"
     rf"|\bgit\b[^;&|\n]{{0,200}}?\s-[SG])\s*{_ARGUMENT}"
     r"|(\b(?:sed|g?awk)\b(?>(?:\s+-\w+)*))\s+(?:'[^']*'|\"[^\"]*\")"
 )
 _INPUT = r"(?<!<)<\s*['\"]?([^\s'\";|&<>()]+)"
 _NOT_PRINTED = r"export\s+\$\([^()]*\)|(?<![\w-])--(?:exclude|env-file)[\w-]*[= ]\S+"
+_JOINTS, _JOINT = (";", "&&", "|", "\n"), r"&&|[;|\n]"  # between two commands
+_SEPARATORS = str.maketrans(";&|\n", "    ")
 _QUOTED = r"'[^']*'|\"(?>[^\"\\]*(?:\\.[^\"\\]*)*)\"?"
 _HERE_DOCUMENT = (
     r"(?ms)(?P<line>^(?>(?:[^\n<]+|<(?!<-?[ \t]*[\\'\"]?\w))*)<<-?[ \t]*[\\'\"]?(?P<tag>\w[\w.+-]*+)"
@@ -143,14 +146,27 @@ def _shown(command: str, ignored: IgnoredFiles) -> str:
     read = ignored.mentioned(" ".join(re.findall(_INPUT, plain)))
     if read:
         return read[0]
-    plain = re.sub(_QUOTED, lambda quoted: re.sub(r"[;&|\n]", " ", quoted[0]), plain)
-    whole, joint = any(mark in plain for mark in _WHOLE), ""
-    for part in [plain] if whole else re.split(r"(&&|\|\|?|[;\n])", plain):
+    plain = re.sub(_QUOTED, lambda quoted: quoted[0].translate(_SEPARATORS), plain)
+    whole = any(mark in plain for mark in _WHOLE)
+    for part, joint in [(plain, "")] if whole else _parts_with(ignored, plain):
         names = ignored.mentioned(part) if _prints(part, joint) else []
         if names:
             return names[0]
-        joint = part
     return files[0] if _prints_variables(command, plain) else ""
+
+
+def _parts_with(ignored: IgnoredFiles, plain: str) -> Iterator[tuple[str, str]]:
+    """Yield each command of a script that may name an ignored file, and the operator before it."""
+    low = plain.replace("\u0130", "i").lower()
+    found = re.compile("|".join(map(re.escape, ignored.cores_in(low))) or r"\b\B")
+    end = 0
+    while core := found.search(low, end):
+        joints = [(plain.rfind(joint, end, core.start()), joint) for joint in _JOINTS]
+        at, joint = max(joints)
+        start = max(end, at + len(joint))
+        after = re.compile(_JOINT).search(plain, core.end())
+        end = after.start() if after else len(plain)
+        yield plain[start:end], "" if at < 0 or plain.startswith("||", at - 1) else joint
 
 
 def _prints(part: str, joint: str) -> bool:
@@ -168,8 +184,9 @@ def _prints(part: str, joint: str) -> bool:
 
 def _prints_variables(command: str, plain: str) -> bool:
     """Tell whether a command loads variables from a file and prints variables."""
-    words = set(re.findall(r"[\w.-]+", plain))
-    if words & _ECHOES and re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain):
+    words = {word for word in _ECHOES if word in plain}
+    words = words and words & set(re.findall(r"[\w.-]+", plain))
+    if words and re.search(r"(?:^|[\s;&|(])(?:source|\.)\s", plain):
         return True
     return bool(words & {"env", "printenv"}) and re.search(r"(?<![\w-])--env-file\b", command) is not None
 
