@@ -184,9 +184,11 @@ def test_a_value_goes_by_its_name(text: str, expected: str) -> None:
 def test_a_value_goes_by_its_place(text: str, expected: str) -> None:
     """Credentials are removed from URLs, cookies, command options and login files."""
     kept = redact(text.format(RANDOM))
+    fast = scrub(event(text=text.format(RANDOM)))
 
     assert expected in kept
     assert RANDOM[:12] not in kept
+    assert RANDOM[:12] not in fast
 
 
 @pytest.mark.parametrize("text", VALUES["long"])

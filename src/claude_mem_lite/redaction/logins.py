@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _AUTHORITY = "".join(map(chr, range(33, 127))).translate(dict.fromkeys(map(ord, "\\\"'`,;<>(){}[]|/")))
 # Options before USER:PASSWORD: the login's sign, the option, what joins user and password, the command.
 _USERS = (
-    ("://", "://", ":", ""), ("curl", " -u", ":", ""), ("curl", " --user", ":", ""),
+    *(("://", ":" + 2 * (count * "\\" + "/"), ":", "") for count in (0, 1, 2, 4)),  # in JSON in JSON too
+    ("%3a%2f%2f", "%3a%2f%2f", "%3a", ""),
+    ("curl", " -u", ":", ""), ("curl", " --user", ":", ""),
     ("lftp", " -u", ",", "lftp "),
     ("smbclient", " -u", "%", "smbclient "), ("http", " -a", ":", "http "), (":5432:", ":5432:", ":", ""),
     (":*:*:", ":*:*:", ":", ""),
@@ -38,6 +40,8 @@ _PASSWORDS = (
     (" -n", " -n", (), ("ssh-keygen",)),
     (" pass:", " pass:", ("openssl",), ()),
 )
+_URLS = frozenset(sign for needed, sign, *_ in _USERS if needed in ("://", "%3a%2f%2f"))
+_LEAST_TOKEN = 16  # characters of the shortest user name that may be a token
 _SESSIONS = ("sess", "sid", "auth", "token")
 _LINE = 256  # characters before an option in which its command may stand
 
@@ -52,14 +56,20 @@ def find_logins(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[
 
 
 def _login_passwords(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
-    """Yield the passwords in `scheme://user:password@host`, `curl -u user:password` and `.pgpass`."""
+    """Yield the passwords in `scheme://user:password@host`, `curl -u user:password` and `.pgpass`.
+
+    In a URL, a token may stand for the user too: `https://TOKEN@host`.
+    """
     for needed, sign, joint, command in _USERS:
         for at in places(low, sign) if needed in signs else ():
             start, login, host = _login_at(text, at + len(sign), sign)
             looks.spend(AT_WORD + len(login) // LOOK)
-            user, colon, password = login.partition(joint)
-            start += len(user + colon)
-            if colon and not password and sign != "://":
+            before = login.lower().find(joint)
+            user, password = (login, "") if before < 0 else (login[:before], login[before + len(joint) :])
+            if sign in _URLS and low.endswith(("http", "https"), 0, at) and _is_token(user):
+                yield start, start + len(user), "token"
+            start += len(login) - len(password)
+            if before >= 0 and not password and sign not in _URLS:
                 start, quote = opening(text, start, typed=False)
                 password = text[start : value_end(text, start, quote, SHELL_WORD)] if quote else ""
             if _is_password(password) and not host.startswith("sha256:") and command in _line_before(low, at):
@@ -68,7 +78,11 @@ def _login_passwords(text: str, low: str, signs: set[str], looks: Looks) -> Iter
 
 def _login_at(text: str, start: int, sign: str) -> tuple[int, str, str]:
     """Return where the login after a sign begins, the login (user and password), and the host after it."""
-    if sign == "://":
+    if sign == "%3a%2f%2f":
+        authority = text[start : run_end(text, start, _AUTHORITY, LONGEST)].replace("%2F", "%2f")
+        login, _, host = authority.partition("%2f")[0].rpartition("%40")
+        return start, login, host
+    if sign in _URLS:
         login, _, host = text[start : run_end(text, start, _AUTHORITY, LONGEST)].rpartition("@")
         if not login and not host.partition(":")[2].isdecimal():  # no port: the password has a slash
             login, _, host = text[start : run_end(text, start, _AUTHORITY + "/")].rpartition("@")
@@ -88,6 +102,10 @@ def _line_before(low: str, at: int) -> str:
 def _is_password(value: str) -> bool:
     other = value.startswith(("$", "%s", "%(", "/", "[", "<"))
     return len(set(value)) >= FEW and value.lower() not in PLAIN and not other
+
+
+def _is_token(user: str) -> bool:
+    return len(user) >= _LEAST_TOKEN and "/" not in user and weigh(user) == RANDOM
 
 
 def _options(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:

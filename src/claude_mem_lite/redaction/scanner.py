@@ -252,8 +252,10 @@ def _is_owned(low: str, at: int) -> bool:
 def _login_signs(low: str, hints: set[str]) -> set[str]:
     """Return the signs of logins in a text, including those that follow from the `hints` of its words."""
     signs = {sign for sign in _LOGINS if sign in low} | (hints & {"kind", "pgpass", "credentials("})
-    if "@" in low and "://" in low:
+    if "@" in low and ("://" in low or "\\/\\" in low):
         signs.add("://")
+    if "%3a%2f%2f" in low:
+        signs.add("%3a%2f%2f")
     signs |= {_AUTHS[sign] for sign in {rest[:1] for rest in low.split("auth")[1:]} & _AUTHS.keys()}
     if any(hint[:1] == ":" for hint in hints):
         signs.add(" pass:")
