@@ -164,6 +164,11 @@ class _Assignment:
         if not self.quote:
             made_of = SHELL_WORD if place == "env" else VALUE
             self.end = whole_end(self.text, self.start, self.end, made_of)
+            while (
+                self.text[self.end : self.end + 1] in _QUOTES
+                and self.text[self.end + 1 : self.end + 2].isalnum()
+            ):
+                self.end = run_end(self.text, self.end + 1, made_of)  # a quote within a bare password
         return self.start, self.end, self.kind
 
     def _least(self, place: str) -> int:

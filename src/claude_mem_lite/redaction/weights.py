@@ -22,6 +22,8 @@ PLAIN = ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "none", "
 QUOTED_LEAST = SHORTEST["quoted"]
 SESSION = 20  # characters of the shortest session id that counts as a secret
 _UUID_DASHES = 4
+_HEX = "0123456789abcdef"
+_MOST_WORDS = 8  # of a password with blanks
 _ADDRESS, _COLOUR = 42, 9  # characters of 0x and twenty bytes, and the most of # and four bytes
 # The minimum words of a passphrase with a number, letters of a chosen password, characters of a password.
 _PHRASE, _LETTERS, _SHORT_ONE = 3, 4, 6
@@ -70,12 +72,24 @@ def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool
     if least == NEVER or (least > WORD and is_word(value)):
         return False
     weight = weigh(value, quoted=quote != "")
+    if quote and not weight and kind in ("password", "secret") and _has_chosen_word(value, place):
+        weight = MIXED
     if weight < least or _is_label(value, weight, place):
         return False
     if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
         return False
     shortest = SHORTEST[place] if kind != "password" else 6 if weight == WORD else 4
     return len(value) >= shortest
+
+
+def _has_chosen_word(value: str, place: str) -> bool:
+    """Tell whether a quoted value of a few words is a password: all of them after NAME=, else one word."""
+    words = value.split(" ")
+    if not 1 < len(words) <= _MOST_WORDS:
+        return False
+    if place == "env":
+        return is_chosen("".join(words))
+    return any(_is_cased(word) and is_chosen(word, alone=False) for word in words)
 
 
 def _counts_as_chosen(value: str, kind: str, place: str) -> bool:
@@ -150,7 +164,8 @@ def weigh(value: str, *, quoted: bool = True) -> int:
         return RANDOM
     plain = _letters(value.rstrip("%"))
     number = plain.isdigit() and plain != value
-    if number or value[0] in "/~." or low.startswith("0x"):
+    is_home = value[0] == "~" and ("/" in value or plain[1:].isalnum())  # or a version
+    if number or is_home or value[0] in "/." or low.startswith("0x"):
         return 0
     for stand_in in _STAND_INS:  # a loop, which takes half as long as `any`
         if stand_in in low:
@@ -164,7 +179,8 @@ def _is_date(value: str) -> bool:
 
 def _is_figure(value: str, low: str) -> bool:
     """Tell whether a value is an address or a colour."""
-    return (low.startswith("0x") and len(value) == _ADDRESS) or (value[0] == "#" and len(value) <= _COLOUR)
+    is_colour = value[0] == "#" and len(value) <= _COLOUR and not low[1:].strip(_HEX)
+    return is_colour or (low.startswith("0x") and len(value) == _ADDRESS)
 
 
 def _is_reference(value: str, *, quoted: bool) -> bool:
@@ -172,7 +188,11 @@ def _is_reference(value: str, *, quoted: bool) -> bool:
     if value[0] == "0":
         return False
     name = value[1:]
-    return _letters(name).isalpha() or (name.isidentifier() and not (quoted and value[0] != "$"))
+    if _letters(name).isalpha():
+        return True
+    if not name.isidentifier() or (quoted and value[0] != "$"):
+        return False
+    return (not quoted and value[0] == "$") or not _is_scrambled(name)
 
 
 def _stands_in(value: str, low: str, *, quoted: bool) -> bool:
@@ -245,12 +265,20 @@ def _is_expression(value: str, *, quoted: bool) -> bool:
         if opener not in value:
             continue
         before, _, rest = value.partition(opener)
-        inner, closed, _ = rest.partition(closer)
+        inner, closed, after = rest.partition(closer)
         if opener in "{<" and closed and _is_name(_letters(inner).strip("!|")):
             return True
-        if is_path(before) and (not quoted or (closed and value[-1] == closer and opener in "([")):
+        is_whole = closed and value[-1] == closer and opener in "(["
+        if is_path(before) and (is_whole if quoted else not after[:1].isalnum()):  # no code: f(x)y
             return True
     return False
+
+
+def _is_scrambled(value: str) -> bool:
+    """Tell whether capital and small letters alternate with digits, as in no name."""
+    classes = _ascii(value).translate(None, _OTHERS).translate(_CLASSES)
+    changes = sum(map(classes.count, (b"a0", b"A0", b"0a", b"0A")))
+    return changes >= FEW and b"a" in classes and b"A" in classes
 
 
 def _is_name(plain: str) -> bool:
