@@ -211,6 +211,17 @@ def test_a_password_goes_by_what_stands_beside_it(text: str) -> None:
         assert not any(piece in kept for piece in ("hJ9", "YUIz"))
 
 
+@pytest.mark.parametrize("text", VALUES["lines"])
+def test_a_value_of_several_lines_goes_whole(text: str) -> None:
+    """Each line of a value goes: in quotes, in a YAML block, in a here-document, after a backslash."""
+    for shown in (text, json.dumps({"body": text})):
+        kept = scrub(event(tool_name="Bash", tool_input={"command": "x"}, tool_response=shown))
+
+        assert "[redacted: " in kept
+        assert not any(piece in kept for piece in ("aB3d", "hJ9", "Q5rS", "zA5b", "C7dE"))
+    assert ("X=1" in text, "host: a" in text) == ("X=1" in redact(text), "host: a" in redact(text))
+
+
 @pytest.mark.parametrize(
     "secret", ["Harbor!Honey8481", "barrel-rabbit-whale-27", "j4smin3rock3t13", RANDOM[:20]]
 )

@@ -5,7 +5,16 @@ A hook loads this module for a text in which the name of a secret precedes a val
 
 from __future__ import annotations
 
-from claude_mem_lite.redaction.values import SHELL_WORD, VALUE, opening, run_end, value_end, whole_end
+from claude_mem_lite.redaction.values import (
+    SHELL_WORD,
+    VALUE,
+    block_end,
+    is_continued,
+    opening,
+    run_end,
+    value_end,
+    whole_end,
+)
 from claude_mem_lite.redaction.vocabulary import (
     AFTER_NAME,
     LONGEST,
@@ -74,6 +83,8 @@ class _Assignment:
         behind = self.sign_at + len(self.sign) if self.sign else self.name_end
         typed = self.sign == ":" and self.kind != "authorization"
         self.start, self.quote = opening(text, behind, typed=typed)
+        line = text[behind : self.start]
+        self.is_block = "\n" in line or "\\n" in line
         self.is_tight = self.sign == "=" and self.start == self.name_end + 1  # name=value
         self.name_at, self.end, self.is_odd = at, self.start, False
 
@@ -169,6 +180,8 @@ class _Assignment:
                 and self.text[self.end + 1 : self.end + 2].isalnum()
             ):
                 self.end = run_end(self.text, self.end + 1, made_of)  # a quote within a bare password
+            if self.is_block or is_continued(self.text, self.end):
+                self.end = block_end(self.text, self.end)
         return self.start, self.end, self.kind
 
     def _least(self, place: str) -> int:

@@ -72,8 +72,8 @@ def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool
     if least == NEVER or (least > WORD and is_word(value)):
         return False
     weight = weigh(value, quoted=quote != "")
-    if quote and not weight and kind in ("password", "secret") and _has_chosen_word(value, place):
-        weight = MIXED
+    if quote and not weight:
+        weight = _weigh_words(value, kind, place)
     if weight < least or _is_label(value, weight, place):
         return False
     if kind == "session" and (len(value) < SESSION or value.count("-") == _UUID_DASHES):
@@ -82,14 +82,20 @@ def is_secret(value: str, kind: str, place: str, least: int, quote: str) -> bool
     return len(value) >= shortest
 
 
-def _has_chosen_word(value: str, place: str) -> bool:
-    """Tell whether a quoted value of a few words is a password: all of them after NAME=, else one word."""
-    words = value.split(" ")
-    if not 1 < len(words) <= _MOST_WORDS:
-        return False
-    if place == "env":
-        return is_chosen("".join(words))
-    return any(_is_cased(word) and is_chosen(word, alone=False) for word in words)
+def _weigh_words(value: str, kind: str, place: str) -> int:
+    """Return the weight of a quoted value of several lines or a few words, 0 if it is no secret.
+
+    Each line but the last must be random. Words are a password after NAME= together, else if one looks so.
+    """
+    lines = value.split()
+    if "\n" in value:
+        weights = [weigh(line) for line in lines]
+        is_one = len(lines) == value.strip().count("\n") + 1 and set(weights[:-1]) <= {RANDOM}
+        return weights[-1] if is_one else 0
+    if kind not in ("password", "secret") or not 1 < len(lines) <= _MOST_WORDS:
+        return 0
+    words = ["".join(lines)] if place == "env" else filter(_is_cased, lines)
+    return MIXED if any(is_chosen(word, alone=place == "env") for word in words) else 0
 
 
 def _counts_as_chosen(value: str, kind: str, place: str) -> bool:
