@@ -113,9 +113,9 @@ def statements(report: str) -> list[Statement]:
                 found.pop(before)
                 told = f"{before} {told}"
             before = told
-            for part in _clauses(told):
-                if _says_something(part):
-                    found.setdefault(part, Statement(part, head))
+            part = _shortened(told)
+            if _says_something(part):
+                found.setdefault(part, Statement(part, head))
     return list(found.values())
 
 
@@ -200,19 +200,17 @@ def _as_head(line: str) -> str:
     return told if 1 < len(told) <= _HEAD_CHARS else ""
 
 
-def _clauses(told: str) -> Iterator[str]:
-    """Yield a sentence, or one that is too long for a statement in parts, cut at dashes and semicolons."""
+def _shortened(told: str) -> str:
+    """Return a sentence that is too long for a statement as far as it fits, cut at a dash or semicolon."""
     if len(told) <= STATEMENT_CHARS:
-        yield told
-        return
-    part = ""
-    for clause in _CLAUSE.split(told):
-        is_whole = part.count("(") == part.count(")")  # an aside is not cut
-        if part and is_whole and len(part) + len(clause) + len(_JOIN) > STATEMENT_CHARS:
-            yield part
-            part = ""
-        part = f"{part}{_JOIN}{clause}" if part else clause
-    yield part
+        return told
+    part, *others = _CLAUSE.split(told)
+    for clause in others:
+        is_aside = part.count("(") != part.count(")")  # an aside is not cut
+        if not is_aside and len(part) + len(clause) + len(_JOIN) > STATEMENT_CHARS:
+            break
+        part = f"{part}{_JOIN}{clause}"
+    return part
 
 
 def _says_something(told: str) -> bool:
