@@ -48,6 +48,7 @@ _FORMS = (
     ("http-basic", "password", _ANY, _EDGE + r"http-basic\.[\w-]{1,64}\s+\S{1,64}\s+" + _WORD),
     ("login=", "token", _RANDOM, r"[\w.]login=" + _WORD),
     (" login ", "token", _RANDOM, _EDGE + r"\w++ ++login ++" + _WORD + r"(?![:\w])"),
+    (" login ", "token", _ANY, _EDGE + r"vault\s+login\s+" + _OPTIONS + r"(?![\w-]{1,64}=)" + _WORD),
     ("auth ", "token", _ANY, _EDGE + r"(?:snyk|ngrok|fly|flyctl|vercel)\s+auth(?:\s+[a-z-]+)?\s+" + _WORD),
     ("spawn", "password", _ANY, _EDGE + r"send\s+(?:--\s+)?\\*\"(?P<value>[^\"\s]{4,64}?)(?:\\+[rn])+\\*\""),
     ("sqlplus", "password", _ANY, _EDGE + r"sqlplus\s+" + _OPTIONS + r"['\"\\]*" + _ORACLE),

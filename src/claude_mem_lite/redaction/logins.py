@@ -27,7 +27,7 @@ _AUTHORITY = "".join(map(chr, range(33, 127))).translate(dict.fromkeys(map(ord, 
 _USERS = (
     *(("://", ":" + 2 * (count * "\\" + "/"), ":", "") for count in (0, 1, 2, 4)),  # in JSON in JSON too
     ("%3a%2f%2f", "%3a%2f%2f", "%3a", ""),
-    ("curl", " -u", ":", ""), ("curl", " --user", ":", ""),
+    ("curl", " -u", ":", ""), ("curl", " --user", ":", ""), ("curl", " --proxy-user", ":", ""),
     ("lftp", " -u", ",", "lftp "),
     ("smbclient", " -u", "%", "smbclient "), ("http", " -a", ":", "http "), (":5432:", ":5432:", ":", ""),
     (":*:*:", ":*:*:", ":", ""),
@@ -168,10 +168,10 @@ def _auth_value(text: str, low: str, at: int) -> Span | None:
 
 
 def _piped(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]:
-    """Yield the passwords that `echo` pipes to another command."""
+    """Yield the passwords that `echo` pipes to another command, or `<<<` hands to it."""
     for sign, needed in (
         ("| sudo -s", "| sudo -s"), ("password-stdin", "password-stdin"), ("chpasswd", "chpasswd"),
-        ("passwd --stdin", "chpasswd"),
+        ("passwd --stdin", "chpasswd"), ("--with-token", "--with-token"),
     ):  # fmt: skip
         at = low.find(sign) if needed in signs else -1
         while at >= 0:
@@ -180,6 +180,8 @@ def _piped(text: str, low: str, signs: set[str], looks: Looks) -> Iterator[Span]
             if start >= 0:
                 user = text.find(":", start, at) if sign == "chpasswd" else -1
                 word = _word_at(text, user + 1 or start + len("echo "))
+            elif text[at + len(sign) : at + len(sign) + LOOK].lstrip(" ").startswith("<<<"):
+                word = _word_at(text, text.index("<<<", at) + len("<<<"))
             if word:
                 yield word
             at = low.find(sign, max(at + 1, word[1] if word else 0))

@@ -55,6 +55,7 @@ _OTHERS = ("}", ";", "name", "key")  # none of these stands between a name and t
 _WRAPPERS = ("[]byte", "buffer.from", "secretstr", "fromhex", "unhexlify", "b64decode")
 _FALLBACKS = ("||", "??", "?:", " or ", ": ", ",")
 _QUOTES = ("'", '"', "`")
+_ECHOES = ("$(echo ", "echo ")
 
 
 def named_value(text: str, low: str, at: int, word: str) -> Span | None:
@@ -67,7 +68,7 @@ def named_value(text: str, low: str, at: int, word: str) -> Span | None:
     given.read_value()
     if given.is_word():  # the usual case in code
         return _fallback(text, given.start, given.kind) if given.sign else None
-    place = given.place()
+    place = "env" if given.is_echoed else given.place()
     if place == "code":
         return _fallback(text, given.start, given.kind)
     return None if given.is_harmless(place) else given.secret(place)
@@ -83,6 +84,10 @@ class _Assignment:
         behind = self.sign_at + len(self.sign) if self.sign else self.name_end
         typed = self.sign == ":" and self.kind != "authorization"
         self.start, self.quote = opening(text, behind, typed=typed)
+        echo = next((each for each in _ECHOES if text.startswith(each, self.start)), "")
+        self.is_echoed = echo[:1] == "$" or (echo != "" and self.quote == "`")  # TOKEN=$(echo X)
+        if self.is_echoed:
+            self.start, self.quote = opening(text, self.start + len(echo), typed=False)
         line = text[behind : self.start]
         self.is_block = "\n" in line or "\\n" in line
         self.is_tight = self.sign == "=" and self.start == self.name_end + 1  # name=value

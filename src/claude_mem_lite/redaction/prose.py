@@ -40,6 +40,7 @@ _BETWEEN = frozenset({
 _CJK = "是为為は:가는은을를\uff1a"
 _OPEN, _CLOSE = "*_`\"'\\([<“„«「『\u2018", ".,;:*`\"'\\)]>”“»」』、。\u2019\uff0c"
 _MOST_WORDS = 14
+_WHOLE = ("mdp", "clave", "senha")  # foreign words that other words may contain
 _LOWEST_RANDOM = 16  # characters of the shortest secret that is no password
 _SHORTEST = 6
 _KEY_ENDS = ("the ", "this ", "my ", "our ", "a ", "with ", "new ")
@@ -62,13 +63,21 @@ def foreign_values(text: str, low: str, words: tuple[str, ...], looks: Looks) ->
         at = low.find(word)
         while at >= 0:
             end = _name_end(low, at + len(word))
-            told = any(digit in low[end : end + SAID] for digit in "0123456789")
+            told = not _is_part(low, at, end, word) and any(
+                digit in low[end : end + SAID] for digit in "0123456789"
+            )
             looks.spend(AT_SENTENCE if told else AT_WORD)
             kind = "credential" if word == "creds" else "password"
             span = _value_after(text, end, kind, named=True) if told else None
             if span:
                 yield span
             at = low.find(word, max(end, span[1] if span else 0))
+
+
+def _is_part(low: str, at: int, end: int, word: str) -> bool:
+    """Tell whether a short foreign word is a part of another word: enclave."""
+    before = low[max(0, at - 1) : at] if low[at - 2 : at] not in ("\\n", "\\r", "\\t") else ""
+    return word in _WHOLE and (before + low[at + len(word) : end]).strip(_OPEN + " \n\t") != ""
 
 
 def pairs(text: str, low: str, looks: Looks) -> Iterator[Span]:

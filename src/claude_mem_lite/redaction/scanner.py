@@ -35,7 +35,8 @@ _SAYS, _JOINS_KEY = frozenset(" (*`"), frozenset(" _-")
 _NO_NAME_ENDS, _NO_HEAD = " \"'`\\,({[", frozenset("(={[}<>")
 # Names of passwords in other languages; non-ASCII ones cost nothing in a text without such letters.
 _FOREIGN = (
-    "creds", "woord", "contraseñ", "парол", "密码", "密碼", "パスワード", "hasło", "lösen", "비밀번호",
+    "creds", "woord", "kennwort", "mdp", "clave", "senha",
+    "contraseñ", "парол", "密码", "密碼", "口令", "パスワード", "hasło", "lösen", "비밀번호",
 )  # fmt: skip
 # Signs of passwords that no name gives away; `logins` reads them.
 _LOGINS = ("cookie", ":5432:", ":*:*:", "identified by", "securestring")
@@ -69,6 +70,9 @@ _AUTHS = {"=": "auth", '"': "auth", "\\": "auth", "(": "auth(", " ": "auth "}  #
 _QUOTES = ("'", '"')
 _NEWLINES, _CELL_ENDS = ("\n", "\\n", "\r", "\\r"), ("|", ",", "\t", "\\t", ";")
 _KIND = 12  # characters before `secret` in which `kind: ` may stand
+_LONG_OPTIONS = (
+    ("-password-s", "password-stdin"), ("-from-literal", "--from-literal"), ("-with-token", "--with-token"),
+)  # fmt: skip
 _COMMANDS_OF = {
     "u": ("curl", "lftp", "smbclient"),
     "a": ("redis-cli", "http"),
@@ -270,13 +274,12 @@ def _option_signs(low: str) -> set[str]:
     """Return the signs of options that take a login; those of one command only if that occurs too."""
     lines = low.split(" -")
     after = lines[1:]
-    options = {"u" if text.startswith("-user") else text[:1] for text in after}
+    options = {"u" if text.startswith(("-user", "-proxy-user")) else text[:1] for text in after}
     signs = {f" -{option}" for option in options & {"p", "n"}}
     if any(text[:1] == "s" and before.endswith("| sudo") for before, text in zip(lines, after, strict=False)):
         signs.add("| sudo -s")
     for text in after:
-        if text.startswith(("-password-s", "-from-literal")):
-            signs.add("password-stdin" if text[1] == "p" else "--from-literal")
+        signs.update(sign for option, sign in _LONG_OPTIONS if text.startswith(option))
     names = (name for option in options & _COMMANDS_OF.keys() for name in _COMMANDS_OF[option])
     return signs.union(name for name in names if name in low)
 
@@ -303,7 +306,9 @@ def _opens_credential(low: str, at: int, rest: str) -> bool:
     """Tell whether a credential may follow: `Authorization "Basic X"` of a proxy, `Bearer X`."""
     if low[at] == "a":
         return rest.lstrip(AFTER_NAME).startswith(("basic ", "bearer "))
-    return at == 0 or low[at - 1] not in NAME or low[at - 2 : at - 1] == "\\"
+    return (
+        at == 0 or low[at - 1] not in NAME or low[at - 2 : at - 1] == "\\" or low.endswith("oauth2-", 0, at)
+    )
 
 
 def _may_set(low: str, at: int, word: str, rest: str) -> bool:

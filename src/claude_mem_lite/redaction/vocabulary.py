@@ -12,6 +12,7 @@ Span = tuple[int, int, str]  # start, end, kind
 WORDS = {
     "authorization": "authorization", "bearer": "authorization", "pass": "password", "pw": "password",
     "secret": "secret", "token": "token", "credential": "credential", "key": "key", "sessionid": "session",
+    "psk": "password", "_pat": "token",
 }  # fmt: skip
 # Continuations of such a word that still name a secret: pass-word, secret-key.
 CONTINUED = {

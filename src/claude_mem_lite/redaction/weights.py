@@ -53,8 +53,9 @@ _ABOUT = frozenset({  # a name that ends in one of these describes a secret and 
     "used", "budget", "rate", "cost", "algorithm", "alg", "method", "mode", "enabled", "required", "error",
     "message", "title", "text", "description", "status", "rules", "provider", "source", "spec", "time",
     "stdin", "created", "updated", "changed", "rotated", "date", "color", "colour", "address",
+    "identity",
 })  # fmt: skip
-_PASS_OWNERS = ("require", "store", "-key")  # requirepass, -storepass
+_PASS_OWNERS = ("require", "store", "-key", "ssh")  # requirepass, -storepass, SSHPASS
 _MOST_NAMES = 4096  # whose weight is cached: a text repeats the same few names
 _LEAST: dict[tuple[str, str, str], int] = {}
 # Maps letters and digits to their class, to count the changes between the classes.
@@ -134,6 +135,10 @@ def _least_weight(owner: str, word: str, tail: str) -> int:
     if known == "pass" and not more:
         is_name = _is_apart(owner, word) or whose.endswith(_PASS_OWNERS)  # no compass
         return NEVER if not is_name else WORD if upper else MIXED
+    if known == "psk" and not _is_apart(owner, word):  # letters of base64
+        return NEVER
+    if known == "_pat":  # a personal access token, or a pattern
+        return RANDOM
     if known == "key" and not whose.endswith(KEY_OWNERS):
         return RANDOM if upper and owner else NEVER
     return MIXED if known == "sessionid" else WORD
