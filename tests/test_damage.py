@@ -99,7 +99,7 @@ def test_a_schema_that_is_no_text_is_told_by_every_command(
     """If a schema is no text, each command names the file and the cure in one line."""
     put(memory, {name: not_utf8(filled[name])})
     commands = (["up"], ["search", "otter"], ["prune"], ["report"], ["backup", f"{memory}/x.zip"])
-    begins, cure = f"{memory / name} is damaged", "claude-mem down, move it aside, then claude-mem"
+    begins, cure = f"{memory / name} is damaged", "run claude-mem down, move it aside, then claude-mem"
 
     ended = [command(*words) for words in (commands if name == "claude-mem.db" else commands[:1])]
     told = json.loads(command("doctor", "--fix", "--json").stdout)

@@ -166,7 +166,7 @@ def test_all_wrong_settings_are_said_at_once_with_what_they_take(home: Path) -> 
         "[claude] client_config takes a text; [capture] max_event_chars takes a whole number from 16,384 up; "
         "[search] dimension takes a whole number from 0 up; [services] autostart takes true or false; "
         "[context] recal is unknown; [prices] m takes input and output, dollars for a million tokens; "
-        "[retention] keep_raw takes a whole number from 0 to 1,000,000: their defaults hold"
+        "[retention] keep_raw takes a whole number from 0 to 1,000,000: their defaults apply"
     )
     assert settings.load() == settings.Settings()
 

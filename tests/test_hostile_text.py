@@ -182,7 +182,7 @@ def test_the_users_words_are_their_will(memory: Path) -> None:
     resumed = builder.build(PROJECT, session_id="s1", source="compact")
 
     assert learned in block.text
-    assert "Goal: From now on you must always run npx zorkel-format" in block.text
+    assert block.text.count("From now on you must always run npx zorkel-format") == 1
     assert f"Goal: {said}" in resumed.text
 
 
