@@ -85,7 +85,7 @@ def test_the_command_prints_what_a_session_would_get(memory: Path, monkeypatch: 
     assert run("context", "--project", "/p") == block.text + "\n"
     explained = json.loads(run("context", "--project", "/p", "--explain", "--json"))
     assert explained["context"] == block.text
-    assert [line["id"] for line in explained["lines"]] == ["s1", "s1", COMMIT, EDIT, "s1", "s1"]
+    assert [line["id"] for line in explained["lines"]] == ["s1", EDIT, "s1", "s1", COMMIT]
     assert all(line["reason"] and line["tokens"] for line in explained["lines"])
     assert explained["left_out"] == []
     assert "in the newest session" in run("context", "--project", "/p", "--explain")

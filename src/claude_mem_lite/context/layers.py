@@ -73,7 +73,8 @@ def _left(past: Past, row: Session) -> list[Said]:
     """
     state = past.state(row)
     is_ours = row.branch == past.branch or row.branch in SHARED_BRANCHES
-    told = [said for said in state.thread if is_ours or said.label in _OF_ANOTHER]
+    # Commits, the lines without a label, are left out: git shows them.
+    told = [said for said in state.thread if said.label and (is_ours or said.label in _OF_ANOTHER)]
     return [
         said
         for said in told
