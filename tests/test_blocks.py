@@ -59,7 +59,7 @@ def test_what_a_session_is_shown_is_shown_once(web_and_consumer: Path) -> None:
         ),
     ]
     wait_until(lambda: len(noted()) > 1)
-    assert noted() == [("startup", ["s1", COMMIT, EDIT]), ("touch", [EDIT])]
+    assert noted() == [("startup", ["s1", EDIT, COMMIT]), ("touch", [EDIT])]
 
 
 def test_a_branch_that_a_session_comes_to_is_told_of_once(web_and_consumer: Path, tmp_path: Path) -> None:
