@@ -1,4 +1,4 @@
-"""What was forgotten stays forgotten when the transcript of its session is imported afterwards."""
+"""Test that an import of a transcript leaves out the events that were forgotten."""
 
 import json
 from collections import Counter
