@@ -92,6 +92,36 @@ def test_an_exit_code_that_a_pipe_hides_is_seen() -> None:
     assert (found.rule, found.line) == ("errcheck", "value is not checked (errcheck)")
 
 
+GLOBS = call("grep -rn shelf lib --include=*.py | head", output="(eval):1: no matches found: --include=*.py")
+QUOTED = call('grep -rn shelf lib --include="*.py" | head', output="lib/a.py:1: shelf")
+
+
+def test_what_zsh_rejects_is_one_failure_whatever_it_expands(memory: Path) -> None:
+    """An error of zsh is found behind a pipe, without the words it expanded, and told also of a lookup."""
+    others = call("grep -rn book . --include=*.md", error="(eval):1: no matches found: --include=*.md")
+    line = call("cat a.md; echo ====; cat b.md", error="# A\n(eval):1: ==== not found")
+    session("s1", GLOBS, QUOTED, line)
+    session("s2", others, call("cat a.md; echo ==; cat c.md", error="# A\n(eval):1: == not found"))
+
+    told = builder.build("/p", session_id="new").text
+
+    assert "failed in 2 sessions: “(eval):1: no matches found: --include=*.py”" in told
+    assert """What worked: `grep -rn shelf lib --include="*.py"`""" in told
+    assert "failed in 2 sessions: “(eval):1: == not found”" in told
+
+
+def test_a_known_error_that_a_pipe_hides_is_met_again(memory: Path) -> None:
+    """A line in the output of a pipe that exits 0 counts if it failed a call before, except in lookups."""
+    error = "pattern ./...: directory prefix . does not contain main module"
+    session("s1", call("shelf build ./...", error=error), call("cd lib && shelf build ./..."))
+    piped = call("shelf build ./... 2>&1 | tail -5", output=error)
+    session("s2", piped, call("cat build.log | head", output=error))
+
+    (found,) = told_findings(findings.known("/p"))
+
+    assert (len(found.sessions), found.times) == (2, 2)
+
+
 EDIT = tool("Edit", {"file_path": "/p/a.py", "old_string": "a = 1\n", "new_string": "a = 2\n"})
 UNSET = "E   app.errors.Unconfigured: Set the SHELF_URL variable\n1 failed in 0.1s"
 WRONG = "E   assert 1 == 2\n1 failed in 0.1s"
@@ -567,6 +597,16 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
         "Run most here: `cd lib && make check`, `cd web && PORT=4012 CI=1 npx vitest`, `bin/rails test`,"
         " `JAVA_HOME=/usr/lib/java-17 gradle check`"
     )
+
+
+def test_a_start_names_what_the_forge_is_run_with(memory: Path) -> None:
+    """What stands before `gh` in several sessions is named, even if its commands only read."""
+    for name in ("s1", "s2"):
+        session(
+            name, call(f"env -u TOKEN gh issue view {name[1]} --json title"), call("timeout 9 gh pr list")
+        )
+
+    assert "Run most here: `env -u TOKEN gh …`\n" in builder.build("/p", session_id="new").text
 
 
 def test_a_start_names_how_pull_requests_are_made_and_merged(memory: Path) -> None:

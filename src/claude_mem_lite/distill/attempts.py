@@ -188,14 +188,25 @@ def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
 def at_forge(observation: Noted) -> list[str]:
     """Return the pull request commands that an observation ran, without texts, branches and numbers.
 
-    N stands for a number. A command without options says nothing about this project and is left out.
+    N stands for a number. A command without options says nothing about this project and is left out. What
+    the program itself is run with ("env -u GITHUB_TOKEN gh …") comes first, also for commands that only read.
     """
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
-    steps = (step for step in _steps(observation) if step.program in _FORGES)
-    acting = (step.words for step in steps if _READS.isdisjoint(step.operands[:2]))
-    found = [" ".join(_general(words)) for words in acting]
-    return [each for each in found if " -" in each and len(each) <= _FORGE_CHARS]
+    steps = [step for step in _steps(observation) if step.program in _FORGES]
+    before = {step: _before(step) for step in steps}
+    acting = (step for step in steps if _READS.isdisjoint(step.operands[:2]))
+    found = [" ".join([*before[step], *_general(step.words)]) for step in acting]
+    wrapped = dict.fromkeys(" ".join([*own, step.program, "…"]) for step, own in before.items() if own)
+    return [*wrapped, *(each for each in found if " -" in each and len(each) <= _FORGE_CHARS)]
+
+
+def _before(step: Command) -> list[str]:
+    """Return what stands before a program: variables, and a command that runs it (`env -u NAME`)."""
+    size = len(step.words)
+    is_wrapped = step.outer[-size:] == step.words and step.outer[0] not in _ASIDE
+    variables = (each for each in step.variables if not _NOWHERE.search(each))
+    return [*variables, *(step.outer[:-size] if is_wrapped else ())]
 
 
 def _general(words: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ successfully before anything was edited: then the command was wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
@@ -40,8 +40,9 @@ from claude_mem_lite.text import one_line
 _TRIED = 15
 _NAMED = 0.01  # minimum likeness of a call to a program that the error names
 _RED = 1e-3  # factor on likeness: any call that worked ranks above one that only reached other failures
-# A line with fewer words makes no signature.
-_FEWEST_WORDS = 3
+_HIDDEN_LINES = 10  # of an output that may show a known error
+# A line with fewer words makes no signature; zsh's says more: "== not found".
+_FEWEST_WORDS, _FEWEST_OF_ZSH = 3, 2
 # The end of a call whose exit status says nothing: "… || true", "…; echo done". And what throws work away:
 # it may have worked, but is no advice.
 _HIDES = re.compile(r"(?:\|\||[;\n])\s*(?:true|:|echo\b[^;&|\n]*)\s*$")
@@ -57,6 +58,10 @@ _PATH = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
 )
 _POSITION = re.compile(r"^(?:\w+: )?\S*?[\w)][:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
+# zsh's own error, which a pipe hides: Claude Code runs a command by `eval`.
+_ZSH = re.compile(r"^\(eval\):\d+: \S.*", re.MULTILINE)
+# A word that zsh expands: a pattern, or "=name" for the path of a program.
+_EXPANDED = re.compile(r"(?<!\S)=\S*|\S*[*?\[]\S*")
 _SHELL = re.compile(r"^(?:\(eval\)|[\w/.-]*sh):(?: ?(?:line )?\d+:)? ?|^\(eval\):(?=\w+:\d)")
 # A linter's or compiler's rule name, at the end of a message or inside it.
 _RULE = re.compile(
@@ -114,16 +119,17 @@ class Read(NamedTuple):
     worked: dict[str, int]
 
 
-def read_calls(captures: Iterable[Capture]) -> Read:
+def read_calls(captures: Iterable[Capture], known: Collection[str] = ()) -> Read:
     """Return the failed calls of a session in order, and its calls that worked.
 
     Leaves out calls that later worked unchanged, and errors about code with neither a rule nor a cure.
-    `captures` are the session's tool calls in order: at least the commands, edits and failures.
+    `captures` are the session's tool calls in order: at least the commands, edits and failures. `known` are
+    signatures of earlier failures, which are recognized in the output of a pipe that succeeds, too.
     """
     tried: list[_Tried] = []
     worked: dict[str, int] = {}
     for at, capture in enumerate(captures):
-        error = error_of(capture)
+        error = error_of(capture) or _as_before(capture, known)
         call = _Call(capture, error, has_worked=error is None and _has_worked(capture))
         open_ones = list(takewhile(lambda each: at - each.at <= _TRIED, reversed(tried)))  # noqa: B023  (used at once)
         for each in open_ones:
@@ -293,10 +299,13 @@ def error_of(capture: Capture) -> Error | None:
     code, output = exit_code(bash.output(capture))
     only_looks = all(map(shell.is_lookup, steps))
     problem = "" if only_looks else first_problem(output)
-    if not steps or not (has_failed or code or (problem and "|" in command)) or any(map(is_probe, steps)):
+    by_zsh = _ZSH.search(output)
+    is_hidden = by_zsh or (problem and "|" in command)
+    has_failed = bool(has_failed or code or is_hidden) and not bash.is_cut_short(steps, code)
+    if not steps or not has_failed or any(map(is_probe, steps)):
         return None
-    if bash.is_cut_short(steps, code):
-        return None
+    if by_zsh:
+        return _error_of_zsh(in_line(capture, by_zsh[0]))
     tests = runners.test_run(output)
     if tests and tests.has_failed:
         failed = _error(tests.reason or bash.error_line(steps, output), capture, is_look=False)
@@ -332,6 +341,20 @@ def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
         found = _PATH.search(says)
         signature = f"{capture.tool_name} {looked_at or (found[0] if found else '')}: {_PATH.sub('…', says)}"
     return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_WORDS else None
+
+
+def _as_before(capture: Capture, known: Collection[str]) -> Error | None:
+    """Return the error, known from an earlier failure, in the short output of a pipe with exit status 0."""
+    is_piped = known and " | " in fields.argument(capture, "command")
+    lines = bash.output(capture).splitlines() if is_piped and not only_looks(whole(capture)) else []
+    found = (_error(line.strip(), capture, is_look=False) for line in lines[:_HIDDEN_LINES])
+    return next((error for error in found if error and error.signature in known), None)
+
+
+def _error_of_zsh(line: str) -> Error | None:
+    """Return the error that zsh itself reports; its signature leaves out the words that zsh expands."""
+    signature = without_numbers(_EXPANDED.sub("…", _SHELL.sub("", line)))
+    return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_OF_ZSH else None
 
 
 def _without_operands(says: str, capture: Capture) -> str:

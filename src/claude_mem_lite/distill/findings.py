@@ -16,8 +16,7 @@ from claude_mem_lite.text import count, join, one_line
 
 # A failure is reported unasked once this many sessions have met it.
 RECURS = 2
-_CALL_CHARS, _CURE_CHARS, _ERROR_CHARS = 110, 160, 60
-_WORKS_CHARS = 60
+_CALL_CHARS, _CURE_CHARS, _ERROR_CHARS, _WORKS_CHARS = 110, 160, 60, 60
 _KEPT = 2  # words of a long call that stay at its start, and before the first difference
 _RULES = 6
 _BARE = re.compile(r"[\w-]+")
@@ -28,8 +27,8 @@ _SKIPS = "--no-verify"
 _TELLING = 6  # letters; two calls that share a word of this length are akin
 _FILE, _AND = "…", " && "
 _LAST_FILE = re.compile(r" (?![-@])(?:\S*/\S*|[\w-]+\.[a-z]{1,4})$")
-# Errors of a failed `cd`: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
-_BY_CD = re.compile(r"\bcd\b\W")
+# Errors of a failed `cd` ("bash: line 1: cd: src: No such …", "(eval):cd:1: no such …"), and zsh's own.
+_BY_CD, _BY_ZSH = re.compile(r"\bcd\b\W"), re.compile(r"\(eval\):\d+: ")
 
 
 class Row(Protocol):
@@ -83,14 +82,13 @@ class Finding:
     @property
     def is_close(self) -> bool:
         """Whether the cure shares at least half of the call's words and differs from the call."""
-        mine, its = set(self.command.split()), set(self.works.split())
-        return 2 * len(mine & its) >= len(mine) and mine != its
+        return _is_close(self)
 
     @property
     def is_slip(self) -> bool:
-        """Whether the call was read-only, or a `cd` that failed because the shell was in another folder."""
+        """Whether the call only looked for something, or a `cd` failed; what zsh rejects is no slip."""
         by_cd = self.command.startswith("cd ") and _BY_CD.search(self.error) is not None
-        return by_cd or only_looks(self.command)
+        return by_cd or (only_looks(self.command) and not _BY_ZSH.match(self.error))
 
     @property
     def in_general(self) -> "Finding":
@@ -330,10 +328,11 @@ def _in_backticks(told: str, chars: int) -> str:
 
 
 def _with_cure(rows: Sequence[Row], command: str) -> Row:
-    """Return the row most like a command, the last of equals; rows with a cure come first."""
+    """Return the row most like a command, the last of equals; rows with a close cure or any come first."""
     wanted = set(command.split())
     cured = [row for row in rows if _cure(row)] or rows
-    return max(reversed(cured), key=lambda row: len(wanted & set(row.command.split())))
+    close = [row for row in cured if _is_close(row)] or cured
+    return max(reversed(close), key=lambda row: len(wanted & set(row.command.split())))
 
 
 def _forms(rows: Sequence[Row]) -> tuple[str, str]:
@@ -386,6 +385,11 @@ def _cure(row: Row) -> str:
     else:
         is_cure = _SKIPS not in its
     return row.works if is_cure and _is_akin(row.command, row.works, row.error) else ""
+
+
+def _is_close(failed: Row | Finding) -> bool:
+    mine, its = set(failed.command.split()), set(failed.works.split())
+    return 2 * len(mine & its) >= len(mine) and mine != its
 
 
 def _is_akin(command: str, works: str, error: str) -> bool:

@@ -27,7 +27,8 @@ def take(session: Session) -> None:
                 events.append((event.id, event.created_at))
                 yield capture
 
-    read = read_calls(captures())
+    earlier = finding_rows.known(session.project_dir, without=session.id)
+    read = read_calls(captures(), {row.signature for row in earlier if not row.rule})
     rows = [
         {
             "event_id": events[each.at][0],
