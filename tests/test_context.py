@@ -49,10 +49,21 @@ def test_new_rules_are_announced_once(memory: Path) -> None:
     assert "new rule" not in second
 
 
+def test_what_names_nothing_is_worth_little() -> None:
+    """A statement of a report without a name of code ranks low; the same words of the user do not."""
+    says = "The books keep the order in which they were added, whatever their shelf and their colour."
+    bare, own = (form(Said("1", at(1), says, is_users=each)) for each in (False, True))
+
+    assert bare < 0.5 * own
+
+
 @pytest.mark.parametrize("name", ["TestLoad", "test_load", "LoadTests", "load_test.go", "load.spec.ts"])
 def test_what_names_a_test_is_worth_less(name: str) -> None:
     """A statement that names a test ranks below one that names code: readers drop most of them."""
-    told = (f"`{each}` keeps the order in which the books were added." for each in (name, "loadBooks"))
+    told = (
+        f"`{each}` keeps the order in which the books were added, whatever their shelf and their colour."
+        for each in (name, "loadBooks")
+    )
     of_test, of_code = (form(Said("1", at(1), says)) for says in told)
 
     assert of_test < 0.6 * of_code
