@@ -1,10 +1,10 @@
 """Count which prompts about the recorded history recall answers, and on which it stays silent.
 
-    python benchmarks/recall_prompts.py FILE [--words] [--later] [--show]
+    python benchmarks/recall_prompts.py [FILE] [--words] [--later] [--show]
 
-FILE has one JSON object per line: {"kind": …, "prompt": …, "answer_contains": [text, …]}. A prompt with
-`answer_contains` counts as answered if recall's text contains all items; of an item that is a list, one is
-enough. On a prompt without it, recall should stay silent.
+FILE (default: data/recall_prompts.jsonl) has one JSON object per line: {"kind": …, "prompt": …,
+"answer_contains": [text, …]}. A prompt with `answer_contains` counts as answered if recall's text contains
+all items; of an item that is a list, one is enough. On a prompt without it, recall should stay silent.
 Each prompt is the first of its own session, or with `--later` follows an earlier recall. Below the figures
 come those of other thresholds of the gate.
 """
@@ -34,6 +34,7 @@ from claude_mem_lite.storage.context import RECALL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+FILE = Path(__file__).with_name("data") / "recall_prompts.jsonl"
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -77,7 +78,7 @@ def figures(rows: Sequence[dict[str, Any]]) -> str:
 def main() -> int:
     """Store the recorded history, run the prompts, and print the figures."""
     parser = measuring.parser(__doc__)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, nargs="?", default=FILE)
     parser.add_argument("--words", action="store_true", help="search by words alone")
     parser.add_argument("--later", action="store_true", help="as prompts that others went before")
     parser.add_argument("--show", action="store_true", help="print the prompts that go wrong")

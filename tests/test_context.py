@@ -1,5 +1,6 @@
 """Test the block for a session's start: its layers, sources, budget and fence."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from claude_mem_lite.context import builder, layers
 from claude_mem_lite.context.coverage import form
 from claude_mem_lite.context.past import Past
 from claude_mem_lite.distill.record import summarize_session
+from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.thread import Said
 from claude_mem_lite.storage import DatabaseError, models, queries
 from claude_mem_lite.storage import context as context_rows
@@ -170,6 +172,19 @@ def test_work_under_way_goes_before_what_was_merged(memory: Path) -> None:
 
     assert "Lexer.tokens" in told()
     assert "Parser.rules" not in told()
+
+
+def test_a_merged_pull_request_is_no_longer_told(memory: Path) -> None:
+    """The state of the work has the link of the pull request until that is merged."""
+    url = "https://forge.example/us/shelf/pull/7"
+    state = State([Said("a" * 32, at(1), url, "Pull request"), Said("a" * 32, at(1), "Kept it.", "Came to")])
+    session_row("s1", branch="parser", state=state.as_json())
+    observe("a" * 32, "Stop", "Kept it.")
+    before = builder.build("/p", session_id="new", branch="parser", now=AT).text
+    queries.save_summary("s1", "Kept it.", state=replace(state, is_merged=True).as_json())
+
+    assert url in before
+    assert url not in builder.build("/p", session_id="new", branch="parser", now=AT).text
 
 
 @pytest.mark.parametrize(("branch", "told"), [("", 1), ("main", 1), ("parser", 2)])

@@ -304,7 +304,7 @@ def test_later_prompts_get_what_is_near_the_best(pond: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("certain", "told"),
-    [(0.3, set()), (0.4, {"later question"}), (0.65, {"first", "later question", "later task"})],
+    [(0.4, set()), (0.5, {"later question"}), (0.65, {"first", "later question", "later task"})],
 )
 def test_a_later_question_may_be_less_certain(
     pond: Path, monkeypatch: pytest.MonkeyPatch, certain: float, told: set[str]

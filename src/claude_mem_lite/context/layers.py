@@ -34,8 +34,8 @@ _FILES, _FILES_CHARS, _READ_ONLY = 10, 450, 0.3
 # Weight of a merged session's statements, relative to unfinished work: its title and the code show the rest.
 _MERGED = 0.4
 # Labels of lines that are obsolete once a session is merged; and those shown of a session on another branch.
-_UNMERGED = frozenset({"Failing", IN_FLIGHT})
-_OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open"}) | _UNMERGED
+_UNMERGED = frozenset({"Failing", IN_FLIGHT, "Pull request"})
+_OF_ANOTHER = frozenset({*GOALS[:2], "Came to", "Next", "Said to be open", "Failing", IN_FLIGHT})
 _READ = 100  # most function changes that are read
 _SAID_AGAIN = 2  # times seen from which a candidate is shown as a rule
 

@@ -57,7 +57,7 @@ REPORTS = frozenset({"Stop", "PostCompact"})
 # Least certainty with which something is recalled.
 THRESHOLD = 0.6
 # Once something was recalled in the session, a question needs this much less certainty.
-_LATER_QUESTION = 0.25
+_LATER_QUESTION = 0.15
 # A row that scores less than this share of the best is left out, except in the first recall of a session,
 # which may fill its budget.
 FAR_BEHIND = {"hybrid": 0.75, "fts": 0.6}
