@@ -71,6 +71,15 @@ def test_who_merges_the_pull_request_last_has_brought_the_branch_in(
     assert not state_of(rows(("Bash", "Ran `gh pr merge 12`. Failed with exit code 1."))).is_merged
 
 
+def test_a_plan_that_the_client_asks_to_implement_is_told_by_its_title() -> None:
+    """The prompt that Claude Code writes for an accepted plan is a goal by the plan's title alone."""
+    plan = "Implement the following plan:\n\n# Plan: Sort the `shelf`\n\n## Context\n\nIt is long."
+
+    (goal, *_) = state_of(rows(("UserPromptSubmit", plan))).thread
+
+    assert (goal.label, goal.says) == ("Goal", "Implement the plan: Sort the `shelf`")
+
+
 def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
     """A short answer is a decision, shown with its question; a bare yes or a new request is none."""
     told = rows(

@@ -49,6 +49,8 @@ OPEN = re.compile(
 _CODE = re.compile(r"`[^`]*`")
 _FIGURE = re.compile(r"\d|[A-Z]{3}")  # a number or an acronym
 _SPANS = 4  # backticks; a statement with more compares code
+# The client's prompt for a plan that the user has accepted, and its title.
+_PLANNED = re.compile(r"\A(Implement the) following (plan:)\s+#+ (?:Plan: )?([^\n]+).*", re.DOTALL)
 _PULL_REQUEST = re.compile(r"https?://[^\s\"'<>)]+/(?:pull|pulls|merge_requests|pull-requests)/\d+")
 
 
@@ -128,8 +130,8 @@ def decisions(rows: Sequence[Row]) -> list[str]:
 
 
 def asked_in(prompt: str, chars: int) -> str:
-    """Return a prompt in at most `chars` characters, with pasted blocks in quotation marks."""
-    return one_line(quote_blocks(prompt, fences=True), chars)
+    """Return a prompt, or a plan's title, in at most `chars` characters, with pasted blocks quoted."""
+    return one_line(quote_blocks(_PLANNED.sub(r"\1 \2 \3", prompt), fences=True), chars)
 
 
 def without_overtaken(rows: Sequence[Row]) -> list[Row]:
