@@ -1,8 +1,9 @@
 """Count for pairs of rules from two sessions how often one is retired, questioned, merged, or both are kept.
 
-    python benchmarks/rule_pairs.py FILE [--verbose]
+    python benchmarks/rule_pairs.py [FILE] [--verbose]
 
-FILE has one JSON object per line: `kind` ("beside": both can hold, "contradicts", "same"), `older`, `newer`.
+FILE (default: data/rule_pairs.jsonl) has one JSON object per line: `kind` ("beside": both can hold,
+"contradicts", "same"), `older`, `newer`.
 Each pair has its own project in a temporary memory: the older rule is the prompt of one session and gets its
 vector, then the newer rule is the prompt of another. Everything runs through the consumer's functions with
 the real model. "kept" are pairs of which both rules were stored; a question may be one of `--candidates`.
@@ -29,6 +30,7 @@ from claude_mem_lite.search.indexing import Index
 from claude_mem_lite.storage import learnings as learning_rows
 from claude_mem_lite.storage import models
 
+FILE = Path(__file__).with_name("data") / "rule_pairs.jsonl"
 KINDS = {"beside": "can stand together", "contradicts": "contradict", "same": "say the same"}
 OUTCOMES = ("retired", "question", "again", "merged", "apart")
 
@@ -110,7 +112,7 @@ def measure(pairs: list[Pair], *, is_verbose: bool) -> None:
 def main() -> None:
     """Read the pairs, start a web process, play them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, nargs="?", default=FILE)
     parser.add_argument("--verbose", action="store_true", help="print each pair")
     chosen = parser.parse_args()
     lines = [json.loads(line) for line in chosen.file.read_text("utf-8").splitlines() if line.strip()]
