@@ -1,12 +1,12 @@
 """Count the calls that guards catch: of those that break the guard's rule, and of innocent ones.
 
-    python benchmarks/guards.py RULES.jsonl [--transcripts FOLDER]
+    python benchmarks/guards.py [RULES.jsonl] [--transcripts FOLDER]
 
-A line of RULES.jsonl is `{"rule": TEXT, "violates": [CALL, …], "keeps": [CALL, …]}`, a call is `{"tool_name":
-NAME, "tool_input": {…}}`. Each rule's guard is derived from its text alone. A line does not name the folder
-of its project, so every folder above all its paths is tried, for calls of both kinds. A call without the
-words that the hook looks for first is not caught. Calls of the transcripts are checked against all guards,
-and those that a guard catches are printed for review.
+A line of RULES.jsonl (default: data/guard_calls.jsonl) is `{"rule": TEXT, "violates": [CALL, …], "keeps":
+[CALL, …]}`, a call is `{"tool_name": NAME, "tool_input": {…}}`. Each rule's guard is derived from its text
+alone. A line does not name the folder of its project, so every folder above all its paths is tried, for calls
+of both kinds. A call without the words that the hook looks for first is not caught. Calls of the transcripts
+are checked against all guards, and those that a guard catches are printed for review.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.capture.guards import Guard
 
 ROOT = "/srv/app"
+RULES = Path(__file__).with_name("data") / "guard_calls.jsonl"
 READ, MEMORY = f"SELECT {columns(':event')}", sqlite3.connect(":memory:")
 
 
@@ -69,7 +70,7 @@ def calls_of(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
 def main() -> None:
     """Print missed calls, false positives and totals."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rules", type=Path)
+    parser.add_argument("rules", type=Path, nargs="?", default=RULES)
     parser.add_argument("--transcripts", type=Path)
     options = parser.parse_args()
     rules = [json.loads(line) for line in options.rules.read_text().splitlines()]

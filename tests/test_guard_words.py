@@ -99,6 +99,8 @@ RULES = [
     ("Jamais de push sur la branche production", "git push origin production", "git push origin topic"),
     ("main ist geschützt: nie direkt darauf pushen", "git push origin main", "git push origin topic"),
     ("don't use --no-verify", "git push --no-verify", "git push -n"),
+    ("don't use --no-verify", "git push --no-verify", "grep -rn -e --no-verify scripts"),
+    ("Commit messages: Conventional (feat:, test:)", "git commit -m 'Fix it'", "git commit -m 'test: it'"),
     ("Never `kubectl --context prod`", "kubectl --context prod get po", "kubectl --context dev get po"),
     ("no squashing: never gh pr merge --squash", "gh pr merge 3 --squash", "gh pr merge 3 --merge"),
     ("always pass --no-edit to git commit --amend", "git commit --amend", "git commit -m x"),

@@ -44,6 +44,7 @@ _LISTS = ("commands", "without", "needs", "allowed", "files", "texts")
 _ALIASES = {"i": "install"}  # of sub-commands
 _TEMPORARY = ("/tmp/", "/private/", "/var/folders/")  # noqa: S108  (what is committed there is for a test)
 _ASKING, _ASKING_SHORT = {"--help", "--version"}, {("-h",), ("-V",), ("-v",)}  # calls that do nothing
+_ABOUT_TEXT = {"grep", "egrep", "rg", "ag", "echo", "printf"}  # what they are given is no option of theirs
 # How comments begin (`#[attribute]` is none); the words that are searched for in comments too.
 _COMMENTS, _IN_COMMENTS = ("//", "# ", "##", "*", "/*", "--"), ("noqa", "nolint", "nosec")
 # One row per guard that holds in a project, its lists as lines. Source: storage.migrations, `_GUARDS`.
@@ -273,7 +274,7 @@ def _is_call_of(asked: str, words: Sequence[str]) -> bool:
     """Tell whether a command runs a program with a sub-command, whatever options stand between them."""
     program, *wanted = asked.split()
     is_it = f"/{words[0]}".endswith(f"/{program.removeprefix('./')}")
-    if program != "*" and not is_it and program != bare_name(words[0]):
+    if words[0] in _ABOUT_TEXT if program == "*" else not is_it and program != bare_name(words[0]):
         return False
     options = {word for word in wanted if word.startswith("-")}
     if options and not (options <= {*words} or _options([*options], asked) <= _options(words[1:], asked)):

@@ -53,7 +53,7 @@ _SHELLS = ("bash", "sh", "zsh")
 _CONVENTIONAL = re.compile(r"\bconventional[\s-]commits?\b|\b(?:type|typ|tipo)\(\w+\)", re.IGNORECASE)
 _LONG = re.compile(r"(?i)\b(\d{2,3})\s*-?(?:char|column|letter|zeichen|buchstab|cara[ct]t?|signe|lett?r)")
 _TICKET = re.compile(r"(\[?)\b([A-Z][A-Z0-9]+)-(?:\d+|[NX#]+\b)\]?(:?)")
-_PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”]|$)")
+_PREFIX = re.compile(r"(?<![\w:/])([a-z]+):(?=[\s/,`\"'“”)]|$)")
 _AND_SO_ON = re.compile(r"\betc|\busw|\.\.\.|…|and so on")
 _IMPORT = re.compile(r"\b(?:import(?!an)|require)\w*", re.IGNORECASE)
 # Other demands on a commit message: words in the rule, whether it forbids them, the pattern to match then.
