@@ -75,6 +75,7 @@ def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, sign
         call("go build ./...", error="a/b.go:3:7: undefined: errors"),
         call("make", error="}"),
         call("curl http://localhost:9/x", error="curl: (7) Failed to connect to localhost port 9"),
+        call("gh issue view 7", error="HTTP 503: No server is currently available to service your request."),
         call("make build"),
         tool("WebFetch", {"url": "http://a.b"}, error="Request failed with status code 404"),
         tool("Edit", {"file_path": "/p/a"}, error="String to replace not found in file."),
@@ -101,13 +102,14 @@ def test_what_zsh_rejects_is_one_failure_whatever_it_expands(memory: Path) -> No
     others = call("grep -rn book . --include=*.md", error="(eval):1: no matches found: --include=*.md")
     line = call("cat a.md; echo ====; cat b.md", error="# A\n(eval):1: ==== not found")
     session("s1", GLOBS, QUOTED, line)
-    session("s2", others, call("cat a.md; echo ==; cat c.md", error="# A\n(eval):1: == not found"))
+    odd = call("grep -rn shelf README", output="the shelf")
+    session("s2", others, odd, call("cat a.md; echo ==; cat c.md", error="# A\n(eval):1: == not found"))
 
     told = builder.build("/p", session_id="new").text
 
     assert "failed in 2 sessions: “(eval):1: no matches found: --include=*.py”" in told
     assert """What worked: `grep -rn shelf lib --include="*.py"`""" in told
-    assert "failed in 2 sessions: “(eval):1: == not found”" in told
+    assert "failed in 2 sessions: “(eval):1: == not found”." in told
 
 
 def test_a_known_error_that_a_pipe_hides_is_met_again(memory: Path) -> None:

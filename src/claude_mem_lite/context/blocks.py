@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from claude_mem_lite.search.hybrid import Searcher
 
 # A session needs most of its memory at the first prompt; beside a late start block there is less room.
-RECALL_TOKENS, FIRST_TOKENS = 600, 1_200
+RECALL_TOKENS, FIRST_TOKENS = 600, 1_000
 _LEAST_TOKENS = 100
 THREAD_TOKENS, MEANT_TOKENS = 400, 300
 # A prompt is about a branch's work if at least this many of the best rows are from sessions on it.

@@ -58,6 +58,7 @@ _PATH = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
 )
 _POSITION = re.compile(r"^(?:\w+: )?\S*?[\w)][:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
+_OF_SERVER = re.compile(r"\bHTTP\b[ /:\d.]*\b5\d\d\b|\b50[234] (?:Bad Gateway|Service|Gateway)")  # it passes
 # zsh's own error, which a pipe hides: Claude Code runs a command by `eval`.
 _ZSH = re.compile(r"^\(eval\):\d+: \S.*", re.MULTILINE)
 # A word that zsh expands: a pattern, or "=name" for the path of a program.
@@ -317,7 +318,7 @@ def error_of(capture: Capture) -> Error | None:
         says = _POSITION.sub("", line)
         return Error(says, name or _signature(says), name, is_about_code=True)
     line = bash.error_line(steps, output) or last_line(output)
-    found = _error(line, capture, is_look=only_looks)
+    found = None if _OF_SERVER.search(line) else _error(line, capture, is_look=only_looks)
     told = in_line(capture, f"{line} {below(line, output)}".strip())  # the signature needs only `line`
     return found and found._replace(line=told)
 

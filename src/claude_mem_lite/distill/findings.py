@@ -14,8 +14,7 @@ from claude_mem_lite.distill.rules.shell import steps
 from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
 
-# A failure is reported unasked once this many sessions have met it.
-RECURS = 2
+RECURS = 2  # sessions that have met a failure before it is reported unasked
 _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS, _WORKS_CHARS = 110, 160, 60, 60
 _KEPT = 2  # words of a long call that stay at its start, and before the first difference
 _RULES = 6
@@ -23,12 +22,11 @@ _BARE = re.compile(r"[\w-]+")
 _PROGRAM, _NAMED, _VARIABLE = re.compile(r"[\w.+-]+"), re.compile(r"[^\s'\"`,;()]+"), re.compile(r"\w+=")
 # A finding of several sessions shows the words with which at least 80 % of the last 5 sessions' calls begin.
 _LAST, _MOST = 5, 0.8
-_SKIPS = "--no-verify"
 _TELLING = 6  # letters; two calls that share a word of this length are akin
-_FILE, _AND = "…", " && "
+_SKIPS, _FILE, _AND = "--no-verify", "…", " && "
 _LAST_FILE = re.compile(r" (?![-@])(?:\S*/\S*|[\w-]+\.[a-z]{1,4})$")
 # Errors of a failed `cd` ("bash: line 1: cd: src: No such …", "(eval):cd:1: no such …"), and zsh's own.
-_BY_CD, _BY_ZSH = re.compile(r"\bcd\b\W"), re.compile(r"\(eval\):\d+: ")
+_BY_CD, _BY_ZSH, _QUOTE = re.compile(r"\bcd\b\W"), re.compile(r"\(eval\):\d+: "), re.compile(r"[\"']")
 
 
 class Row(Protocol):
@@ -374,7 +372,8 @@ def _begin(calls: Sequence[str]) -> list[str]:
 def _cure(row: Row) -> str:
     """Return what worked, if it is akin to the failed call by half of its words, a program, or the error.
 
-    The call's own steps without the last, which failed, are no cure; nor is a command that skips a check.
+    What zsh rejects needs a close cure. No cure are the call's own steps without the last, which failed, and
+    a command that skips a check.
     """
     if row.rule:
         return row.works
@@ -384,12 +383,13 @@ def _cure(row: Row) -> str:
         is_cure = any(step.words not in given for step in steps(row.works))
     else:
         is_cure = _SKIPS not in its
-    return row.works if is_cure and _is_akin(row.command, row.works, row.error) else ""
+    is_akin = _is_close(row) if _BY_ZSH.match(row.error) else _is_akin(row.command, row.works, row.error)
+    return row.works if is_cure and is_akin else ""
 
 
 def _is_close(failed: Row | Finding) -> bool:
-    mine, its = set(failed.command.split()), set(failed.works.split())
-    return 2 * len(mine & its) >= len(mine) and mine != its
+    mine, its = (set(_QUOTE.sub("", told).split()) for told in (failed.command, failed.works))
+    return 2 * len(mine & its) >= len(mine) and failed.command != failed.works
 
 
 def _is_akin(command: str, works: str, error: str) -> bool:
