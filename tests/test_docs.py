@@ -1,5 +1,6 @@
 """Test that README and docs match the program, and that their commands work."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,7 +15,11 @@ from support.hooks import run_hook, tool_event
 from support.processes import finished
 
 from claude_mem_lite import config, settings
+from claude_mem_lite.capture import inbox
+from claude_mem_lite.cli import demo
 from claude_mem_lite.cli.app import COMMANDS
+from claude_mem_lite.context import builder
+from claude_mem_lite.evals.recall import distilled
 from claude_mem_lite.learnings import curate
 from claude_mem_lite.storage import models
 
@@ -24,6 +29,19 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
 ALL = "\n".join([README, *DOCS.values()])
+
+
+def test_the_readme_shows_what_the_next_session_is_told(memory: Path) -> None:
+    """Each line of the README's example is in the start block after the demo's sessions, up to its "…"."""
+    for event in demo.recorded_events():
+        inbox.append(json.dumps(event), demo.PROJECT)
+    distilled()
+    example = README.split("recorded\nsessions give the next one:\n\n```\n")[1].split("\n```")[0].splitlines()
+
+    told = builder.build(demo.PROJECT, session_id="next").text
+
+    assert len(example) == 10
+    assert [line for line in example if line.rstrip(" …") not in told] == []
 
 
 def test_the_docs_name_every_command() -> None:
