@@ -274,7 +274,8 @@ def _is_call_of(asked: str, words: Sequence[str]) -> bool:
     """Tell whether a command runs a program with a sub-command, whatever options stand between them."""
     program, *wanted = asked.split()
     is_it = f"/{words[0]}".endswith(f"/{program.removeprefix('./')}")
-    if words[0] in _ABOUT_TEXT if program == "*" else not is_it and program != bare_name(words[0]):
+    is_any = program == "*" and words[0] not in _ABOUT_TEXT
+    if not (is_any or is_it or program == bare_name(words[0])):
         return False
     options = {word for word in wanted if word.startswith("-")}
     if options and not (options <= {*words} or _options([*options], asked) <= _options(words[1:], asked)):
