@@ -217,6 +217,15 @@ def test_what_worked_without_an_edit_tells_what_was_wrong(
     assert [each.works for each in found] == ([] if works is None else [works])
 
 
+def test_a_call_that_works_after_an_edit_was_the_codes_fault() -> None:
+    """After an edit, a call that works beside other commands is cured by the edit, not by those."""
+    fails = call("python -m shelf list", error="ImportError: cannot import name 'rows' from 'shelf'")
+    again = call("pytest -q && python -m shelf list | head -3")
+
+    assert read_calls([fails, EDIT, again]).failed == []
+    assert [each.works for each in read_calls([fails, again]).failed] == [told(again)]
+
+
 def test_a_command_that_its_own_timeout_ended_has_worked() -> None:
     """`timeout 5 server` that is ended by its own timeout has worked."""
     ended = tool("Bash", {"command": "timeout 5 shelf serve"}, error="Exit code 124\nready")

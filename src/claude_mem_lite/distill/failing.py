@@ -165,6 +165,7 @@ class _Call:
         edit = edits.edit_of(capture)
         self.added = edit.added if edit else ()
         self.runs = {step.program: step.words[1:] for step in steps_of(capture)}
+        self.steps = {step.words for step in steps_of(capture)}
         self.programs = set(self.runs)
         self.has_edited = has_worked and (
             self.tool in EDITORS or any(step.changed for step in steps_of(capture))
@@ -196,8 +197,9 @@ class _Tried:
         return self.error.by_its_line if self.is_wrong else self.error
 
     def is_same(self, other: _Call) -> bool:
-        """Tell whether another call repeats this one."""
-        return shape(other.command) == shape(self.call.command)
+        """Tell whether another call repeats this one, after an edit possibly beside other commands."""
+        is_part = self.is_edited and self.call.steps and self.call.steps <= other.steps
+        return bool(is_part) or shape(other.command) == shape(self.call.command)
 
     def hear(self, at: int, other: _Call) -> None:
         """Update the cure from a later call of the session, at index `at`."""
