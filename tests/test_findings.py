@@ -75,7 +75,6 @@ def test_a_failure_goes_by_the_line_that_tells_it(command: str, error: str, sign
         call("go build ./...", error="a/b.go:3:7: undefined: errors"),
         call("make", error="}"),
         call("curl http://localhost:9/x", error="curl: (7) Failed to connect to localhost port 9"),
-        call("gh issue view 7", error="HTTP 503: No server is currently available to service your request."),
         call("make build"),
         tool("WebFetch", {"url": "http://a.b"}, error="Request failed with status code 404"),
         tool("Edit", {"file_path": "/p/a"}, error="String to replace not found in file."),

@@ -58,9 +58,8 @@ _PATH = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
 )
 _POSITION = re.compile(r"^(?:\w+: )?\S*?[\w)][:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
-_OF_SERVER = re.compile(r"\bHTTP\b[ /:\d.]*\b5\d\d\b|\b50[234] (?:Bad Gateway|Service|Gateway)")  # it passes
 # zsh's own error, which a pipe hides: Claude Code runs a command by `eval`.
-_ZSH = re.compile(r"^\(eval\):\d+: \S.*", re.MULTILINE)
+BY_ZSH = re.compile(r"^\(eval\):\d+: \S.*", re.MULTILINE)
 # A word that zsh expands: a pattern, or "=name" for the path of a program.
 _EXPANDED = re.compile(r"(?<!\S)=\S*|\S*[*?\[]\S*")
 _SHELL = re.compile(r"^(?:\(eval\)|[\w/.-]*sh):(?: ?(?:line )?\d+:)? ?|^\(eval\):(?=\w+:\d)")
@@ -164,12 +163,11 @@ class _Call:
         self.words = words_of(capture)
         edit = edits.edit_of(capture)
         self.added = edit.added if edit else ()
-        self.runs = {step.program: step.words[1:] for step in steps_of(capture)}
-        self.steps = {step.words for step in steps_of(capture)}
+        steps = steps_of(capture)
+        self.runs = {step.program: step.words[1:] for step in steps}
+        self.steps = {step.words for step in steps}
         self.programs = set(self.runs)
-        self.has_edited = has_worked and (
-            self.tool in EDITORS or any(step.changed for step in steps_of(capture))
-        )
+        self.has_edited = has_worked and (self.tool in EDITORS or any(step.changed for step in steps))
 
 
 @dataclass(slots=True)
@@ -302,7 +300,7 @@ def error_of(capture: Capture) -> Error | None:
     code, output = exit_code(bash.output(capture))
     only_looks = all(map(shell.is_lookup, steps))
     problem = "" if only_looks else first_problem(output)
-    by_zsh = _ZSH.search(output)
+    by_zsh = BY_ZSH.search(output)
     is_hidden = by_zsh or (problem and "|" in command)
     has_failed = bool(has_failed or code or is_hidden) and not bash.is_cut_short(steps, code)
     if not steps or not has_failed or any(map(is_probe, steps)):
@@ -320,7 +318,7 @@ def error_of(capture: Capture) -> Error | None:
         says = _POSITION.sub("", line)
         return Error(says, name or _signature(says), name, is_about_code=True)
     line = bash.error_line(steps, output) or last_line(output)
-    found = None if _OF_SERVER.search(line) else _error(line, capture, is_look=only_looks)
+    found = _error(line, capture, is_look=only_looks)
     told = in_line(capture, f"{line} {below(line, output)}".strip())  # the signature needs only `line`
     return found and found._replace(line=told)
 

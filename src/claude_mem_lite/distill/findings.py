@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from claude_mem_lite.distill.calls import only_looks, shape
-from claude_mem_lite.distill.failing import VERSIONING, is_prepared
+from claude_mem_lite.distill.failing import BY_ZSH, VERSIONING, is_prepared
 from claude_mem_lite.distill.rules.hunks import same_start
 from claude_mem_lite.distill.rules.shell import steps
 from claude_mem_lite.quoting import quoted
@@ -25,8 +25,8 @@ _LAST, _MOST = 5, 0.8
 _TELLING = 6  # letters; two calls that share a word of this length are akin
 _SKIPS, _FILE, _AND = "--no-verify", "…", " && "
 _LAST_FILE = re.compile(r" (?![-@])(?:\S*/\S*|[\w-]+\.[a-z]{1,4})$")
-# Errors of a failed `cd` ("bash: line 1: cd: src: No such …", "(eval):cd:1: no such …"), and zsh's own.
-_BY_CD, _BY_ZSH, _QUOTE = re.compile(r"\bcd\b\W"), re.compile(r"\(eval\):\d+: "), re.compile(r"[\"']")
+# Errors of a failed `cd`: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
+_BY_CD, _QUOTE = re.compile(r"\bcd\b\W"), re.compile(r"[\"']")
 
 
 class Row(Protocol):
@@ -86,7 +86,7 @@ class Finding:
     def is_slip(self) -> bool:
         """Whether the call only looked for something, or a `cd` failed; what zsh rejects is no slip."""
         by_cd = self.command.startswith("cd ") and _BY_CD.search(self.error) is not None
-        return by_cd or (only_looks(self.command) and not _BY_ZSH.match(self.error))
+        return by_cd or (only_looks(self.command) and not BY_ZSH.match(self.error))
 
     @property
     def in_general(self) -> "Finding":
@@ -383,7 +383,7 @@ def _cure(row: Row) -> str:
         is_cure = any(step.words not in given for step in steps(row.works))
     else:
         is_cure = _SKIPS not in its
-    is_akin = _is_close(row) if _BY_ZSH.match(row.error) else _is_akin(row.command, row.works, row.error)
+    is_akin = _is_close(row) if BY_ZSH.match(row.error) else _is_akin(row.command, row.works, row.error)
     return row.works if is_cure and is_akin else ""
 
 
