@@ -22,6 +22,7 @@ from claude_mem_lite.distill.retired import taken_out
 from claude_mem_lite.distill.rules import compaction, fields, shell
 from claude_mem_lite.distill.rules.conversation import is_acknowledgement, is_api_failure, without_reason
 from claude_mem_lite.distill.rules.edits import Edit, edit_of
+from claude_mem_lite.distill.rules.teammates import RECEIVED, as_spoken
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.summary import checked, key_files, summarize
 from claude_mem_lite.distill.thread import decisions, without_replies
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 MAX_KEY_FILES = 8
 
 # Events in which somebody speaks. A sub-agent's last message is not the session's own.
-SPOKEN = frozenset({"UserPromptSubmit", "Stop", "StopFailure", "SubagentStop", compaction.NAME})
+SPOKEN = frozenset({"UserPromptSubmit", RECEIVED, "Stop", "StopFailure", "SubagentStop", compaction.NAME})
 # Characters of earlier output in which an event's text is searched for repetitions.
 _HEARD_CHARS = 300_000
 _HEARD_BY_COMMAND = 20_000  # most commands have a description, but few repeat anything in it
@@ -245,10 +246,11 @@ def _observe(
     """Store an event's observation and the names that it took out of the code; return the reason if none."""
     if _answers_the_client(event, capture):
         return "an answer to the client's notice"
+    capture = as_spoken(capture, prompt)
     outcome = rules.observe(_quoted(event, capture), edit, prompt=prompt)
     if isinstance(outcome, Skip):
         return outcome.reason
-    _save(outcome, [event], upgrade)
+    _save(outcome, [event], upgrade, kind=capture.tool_name or capture.event_name)
     if names := taken_out(capture, edit):
         gone, brought = names
         retired.note(event, [each.as_row() for each in gone], brought)
@@ -267,7 +269,7 @@ def _answers_the_client(event: PendingEvent, capture: Capture) -> bool:
 def _quoted(event: PendingEvent, capture: Capture) -> Capture:
     """Return a capture with quotation marks around the passages that repeat texts read before."""
     payload = capture.payload
-    name = _REPORTS.get(event.event_name, "")
+    name = _REPORTS.get(capture.event_name, "")
     if isinstance(report := payload.get(name), str):
         payload = {**payload, name: echoes.quote_others(report, _heard(event, _HEARD_CHARS))}
     if capture.tool_name:
@@ -288,7 +290,7 @@ def _look(event: PendingEvent, prompt: str | None, *, upgrade: str | None) -> di
     outcome = rules.fold([_quoted(each, capture_of(each)) for each in events], prompt=prompt)
     if isinstance(outcome, Skip):
         return dict.fromkeys((each.id for each in events), outcome.reason)
-    _save(outcome, events, upgrade)
+    _save(outcome, events, upgrade, kind=events[0].tool_name)
     first = events[0].id
     return {each.id: None if each.id == first else f"folded into {first}" for each in events}
 
@@ -361,8 +363,11 @@ def _log(event: PendingEvent, note: str | None, took_s: float) -> None:
     queries.log_event("compress.done", data, session_id=event.session_id, duration_ms=round(took_s * 1000))
 
 
-def _save(observation: Observation, events: list[PendingEvent], upgrade: str | None) -> None:
-    """Store the observation of events; `upgrade` is as in `rewrites`, None lets the settings decide."""
+def _save(observation: Observation, events: list[PendingEvent], upgrade: str | None, *, kind: str) -> None:
+    """Store the observation of events: `kind` is the tool's name, or the event's where no tool was used.
+
+    `upgrade` is as in `rewrites`; None lets the settings decide.
+    """
     first, last = events[0], events[-1]
     text = "\n".join((observation.title, observation.summary, observation.detail or ""))
     tier = first.priority if first.tool_name else ""
@@ -374,7 +379,7 @@ def _save(observation: Observation, events: list[PendingEvent], upgrade: str | N
         "project_dir": first.project_dir,
         "branch": last.branch,
         "client": client_of(first.raw_output),
-        "tool_name": first.tool_name or first.event_name,
+        "tool_name": kind,
         "title": observation.title,
         "summary": observation.summary,
         "detail": observation.detail,

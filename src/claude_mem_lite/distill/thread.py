@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.attempts import Noted, Ran, is_commit, open_failures, ran
-from claude_mem_lite.distill.rules import fields
+from claude_mem_lite.distill.plan import open_steps
 from claude_mem_lite.distill.rules.conversation import says_nothing, without_reason
+from claude_mem_lite.distill.rules.teammates import RECEIVED
 from claude_mem_lite.distill.statements import MOMENT, Statement, names, statements
 from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.quoting import quote_blocks
@@ -113,7 +114,7 @@ def thread_of(
     return [
         *goal,
         *_came_to(telling),
-        *_plan(telling, [quote(step) for step in _open_steps(plan)]),
+        *_plan(telling, [quote(step) for step in open_steps(plan)]),
         # A failure before all tests passed is settled.
         *(said for said in _failing(rows, later) if not tested or said.at > tested[0].at),
         *tested,
@@ -182,8 +183,12 @@ def _tells(report: Row) -> bool:
 
 
 def _goal(rows: Sequence[Row]) -> list[Said]:
-    """Return the last prompt and the first; if the last is answered, the last that is long enough instead."""
+    """Return the last prompt and the first; if the last is answered, the last that is long enough instead.
+
+    A session to which only other agents spoke has the first message instead.
+    """
     prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
+    prompts = prompts or [row for row in rows if row.tool_name == RECEIVED][:1]
     goal, last, answered, first = GOALS
     labelled = [(row, goal) for row in prompts]
     if len(prompts) > 1:
@@ -193,7 +198,13 @@ def _goal(rows: Sequence[Row]) -> list[Said]:
             asked, label = next(enough, prompts[0]), answered
         labelled = [(asked, label), (prompts[0], first)]
     return [
-        Said(row.id, row.created_at, asked_in(row.summary, _GOAL_CHARS), label, is_users=True)
+        Said(
+            row.id,
+            row.created_at,
+            asked_in(row.summary, _GOAL_CHARS),
+            label,
+            is_users=row.tool_name != RECEIVED,
+        )
         for row, label in labelled
     ]
 
@@ -235,37 +246,10 @@ def _plan(rows: Sequence[Row], steps: Sequence[str]) -> list[Said]:
     """Return the next steps: those open in the plan, else what the last report says is still to do."""
     if steps and rows:
         return [Said(rows[-1].id, rows[-1].created_at, join(steps, 4, "; "), "Next")]
-    last = next((row for row in reversed(rows) if row.tool_name == "Stop"), None)
-    if last is None:
-        return []
-    left = [each for each in statements(without_reason(last.summary)[0]) if OPEN.search(each.text)]
-    return [Said(last.id, last.created_at, _listed(left), "Said to be open")] if left else []
-
-
-def _open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the steps of a to-do list or of tasks that are not done, those in progress first."""
-    steps: dict[str, tuple[str, str]] = {}  # id to subject and status
-    for event in events:
-        given, task = fields.value(event, "tool_input"), fields.value(event, "tool_response", "task")
-        if event.get("tool_name") == "TodoWrite":
-            steps = {
-                str(at): (fields.text(todo, "content"), fields.text(todo, "status"))
-                for at, todo in enumerate(fields.items(given, "todos"))
-            }
-        elif event.get("tool_name") == "TaskCreate":
-            steps[str(fields.value(task, "id"))] = (fields.text(task, "subject"), "pending")
-        elif (task_id := str(fields.value(given, "taskId"))) in steps:
-            subject, status = steps[task_id]
-            steps[task_id] = (
-                fields.text(given, "subject") or subject,
-                fields.text(given, "status") or status,
-            )
-    open_steps = [
-        (subject, status) for subject, status in steps.values() if status in {"pending", "in_progress"}
-    ]
-    return [
-        subject for subject, _ in sorted(open_steps, key=lambda step: step[1] != "in_progress") if subject
-    ]
+    for last in [row for row in rows if row.tool_name == "Stop"][-1:]:
+        if left := [each for each in statements(without_reason(last.summary)[0]) if OPEN.search(each.text)]:
+            return [Said(last.id, last.created_at, _listed(left), "Said to be open")]
+    return []
 
 
 def _failing(rows: Sequence[Row], later: Sequence[Sequence[Row]]) -> list[Said]:

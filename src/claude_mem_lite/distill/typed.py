@@ -39,8 +39,8 @@ class Sentence:
 
 
 _FROM_THE_CLIENT = re.compile(
-    r"\s*(?:<(?:task-notification|local-command|command-|bash-|system-reminder)|\[Request interrupted"
-    r"|/[\w:-]+(?:\s|\Z)|Caveat: The messages below|This session is being continued"
+    r"\s*(?:<(?:task-notification|teammate-message|local-command|command-|bash-|system-reminder)"
+    r"|\[Request interrupted|/[\w:-]+(?:\s|\Z)|Caveat: The messages below|This session is being continued"
     r"|Operation stopped by hook|\w+ operation blocked by hook)"
 )
 # Text between such tags was not typed; an unclosed tag extends to the end.

@@ -8,7 +8,16 @@ from collections.abc import Callable, Sequence
 
 from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.distill.observation import OBSERVATION_CHARS, Capture, Observation, Skip
-from claude_mem_lite.distill.rules import bash, compaction, conversation, edits, fields, reading, unknown
+from claude_mem_lite.distill.rules import (
+    bash,
+    compaction,
+    conversation,
+    edits,
+    fields,
+    reading,
+    teammates,
+    unknown,
+)
 from claude_mem_lite.distill.rules.edits import Edit, edit_of
 from claude_mem_lite.distill.rules.reading import is_lookup
 from claude_mem_lite.text import clip, one_line
@@ -97,6 +106,7 @@ def _skip(reason: str) -> Rule:
 
 _EVENTS: dict[str, Rule] = {
     "UserPromptSubmit": conversation.observe_prompt,
+    teammates.RECEIVED: conversation.observe_teammate,
     "Stop": conversation.observe_report,
     "SubagentStop": conversation.observe_report,
     "SessionStart": _skip("the start of a session"),

@@ -20,6 +20,7 @@ _CONSENT = frozenset({
 })  # fmt: skip
 _FROM_THE_CLIENT = (
     "<task-notification",
+    "<teammate-message",
     "<local-command",
     "<command-",
     "<bash-",
@@ -52,11 +53,20 @@ def observe_prompt(capture: Capture) -> Observation | Skip:
     """Describe a prompt by the user's own words."""
     words = _ADDED.sub("", fields.text(capture.payload, "prompt")).strip()
     if words.startswith(_FROM_THE_CLIENT):
-        return Skip("written by the client, not by the user")
+        return Skip("not written by the user")
     if _BARE_SLASH_COMMAND.match(words):
         return Skip("a slash command without arguments")
     if _is_consent(words):
         return Skip("a prompt that only consents")
+    return _words(words)
+
+
+def observe_teammate(capture: Capture) -> Observation:
+    """Describe a prompt that another agent of the team wrote."""
+    return _words(fields.text(capture.payload, "prompt"))
+
+
+def _words(words: str) -> Observation:
     headline = one_line(first_sentence(quote_blocks(words, fences=True)))
     return Observation(headline, clip(words, SUMMARY_CHARS))
 
