@@ -593,7 +593,9 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
             call("cd web && PORT=4011 CI=1 npx vitest"), call("HOME=/tmp/x bin/rails test"),
             call("JAVA_HOME=/usr/lib/java-17 gradle check"),
             call("git push"), call("cat notes.md"), call('make "the docs"'),
-            call("make x > /tmp/out"), call("rm lib/old.py"),
+            call("make x > /tmp/out"), call("/tmp/try.sh"),  # noqa: S108 - a word
+            call("make x || exit 1"),
+            call("'/mnt/c/Big Tools/make.exe' CONF=all build -j$(nproc)"),
             call("python3 - <<E\nprint(1)\nE"), call("make broken", error="it is all broken"),
         )  # fmt: skip
     session("s3", call("make once"), call("cd web && PORT=4012 CI=1 npx vitest"))
@@ -605,7 +607,7 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
 
     assert line == (
         "Run most here: `cd lib && make check`, `cd web && PORT=4012 CI=1 npx vitest`, `bin/rails test`,"
-        " `JAVA_HOME=/usr/lib/java-17 gradle check`"
+        " `JAVA_HOME=/usr/lib/java-17 gradle check`, `make 'the docs'`, `make x`, `'/mnt/c/Big Tools/make.exe' …`"
     )
 
 

@@ -37,7 +37,7 @@ _MERGES = (("gh", "pr", "merge"), ("glab", "mr", "merge"))
 # These only set the exit status of a command line; the failure is in an earlier command.
 _ENDINGS = frozenset({"exit", "return", "false"})
 
-# Not worth repeating: version control, and (`_ONE_PLACE`) a command with a file, a text or a place in it.
+# A command that tests everything names no file, no text and no place (`_ONE_PLACE`), and is short.
 _VERSIONING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _ONE_PLACE = re.compile(r"(?:^|[\s=])[~/$]|\w/\w|[\n'\"…*]|\d{2}|\s-$")
 # Commands of these tell how a team makes and merges pull requests, except those that only read.
@@ -45,7 +45,10 @@ _FORGES, _READS = frozenset({"gh", "glab"}), frozenset({"api", "diff", "list", "
 _FORGE_CHARS, _TEXT_CHARS = 90, 30
 _OF_BRANCH = frozenset({"-H", "--head", "-s", "--source-branch"})
 _BIN = re.compile(r"(?:[\w.-]+/)*bin/")  # a folder in which a project keeps programs
-_RAN_CHARS = 60
+_WHOLE_CHARS, _RAN_CHARS = 60, 160
+# A command with one of these is not run again as it is: a part left out, a variable, a temporary file.
+_ONE_TIME = re.compile(r"[\n…$]|\s-$|/(?:tmp|var/folders)/")
+_NOT_RUN = _VERSIONING | _ENDINGS
 # Wrappers that are left out when a command is repeated. `_NOWHERE` matches a folder or a variable's value
 # that exists on one machine only, or in one worktree (.worktrees/x); system folders do not count:
 # JAVA_HOME=/usr/lib/jvm/java-17.
@@ -171,18 +174,28 @@ def succeeded(observation: Noted) -> Iterable[Key]:
 
 
 def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
-    """Return the commands of an observation that worked, without read-only ones, probes and one-off ones.
+    """Return the commands of an observation that worked, without read-only ones, probes and version control.
 
-    A one-off command is long, or names a file, a text or a place. With `is_whole`, return [] if there is one.
+    With `is_whole`, return [] if one of them is long, or names a file, a text or a place.
     """
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
     steps = (step for step in _steps(observation) if not (shell.is_lookup(step) or is_probe(step)))
-    own = (step for step in steps if not (step.program in _VERSIONING or step.text or step.outputs))
+    own = (step for step in steps if not (step.program in _NOT_RUN or step.text or step.outputs))
     told = [_ran(step) for step in own]
-    short = (each for each in told if len(each.words) <= _RAN_CHARS)
-    kept = [each for each in short if not _ONE_PLACE.search(_BIN.sub("", each.words))]
-    return [] if is_whole and len(kept) < len(told) else kept
+    if is_whole:
+        is_short = all(len(each.words) <= _WHOLE_CHARS for each in told)
+        is_one = any(_ONE_PLACE.search(_BIN.sub("", each.words)) for each in told)
+        return told if is_short and not is_one else []
+    return [each for each in told if len(each.words) <= _RAN_CHARS and not _ONE_TIME.search(each.words)]
+
+
+def by_path(observation: Noted) -> list[str]:
+    """Return the programs that an observation ran by their absolute paths, as "PROGRAM …"."""
+    if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
+        return []
+    paths = sorted({step.words[0] for step in _steps(observation) if step.words[0].startswith("/")})
+    return [f"{shlex.quote(each)} …" for each in paths if not _ONE_TIME.search(each)]
 
 
 def at_forge(observation: Noted) -> list[str]:

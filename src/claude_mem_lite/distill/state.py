@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from claude_mem_lite.capture.priority import EDITORS
-from claude_mem_lite.distill.attempts import at_forge, has_merged, is_commit, ran
+from claude_mem_lite.distill.attempts import at_forge, by_path, has_merged, is_commit, ran
 from claude_mem_lite.distill.rules import compaction
 from claude_mem_lite.distill.rules.conversation import report_of, says_nothing
 from claude_mem_lite.distill.statements import names, statements
@@ -29,7 +29,7 @@ from claude_mem_lite.distill.typed import ways
 from claude_mem_lite.text import one_line
 
 _STATEMENTS = 100
-_NAMES, _COMMANDS = 400, 20
+_NAMES, _COMMANDS = 400, 60
 _QUESTION_CHARS = 120
 _CODE = re.compile(r"`([^`]+)`")
 _REPORTS = frozenset({"Stop", compaction.NAME})
@@ -95,7 +95,7 @@ def state_of(
     lasting = without_overtaken(without_replies(rows))
     commands = [command for row in rows for command in ran(row)]
     worked = {command.words for command in commands}
-    run = [*map(str, commands), *(command for row in rows for command in at_forge(row))]
+    run = [*map(str, commands), *(command for row in rows for command in (*at_forge(row), *by_path(row)))]
     questions = _questions(rows)
     stated = [
         said
