@@ -35,7 +35,7 @@ _STATES = {
     "candidate": "candidates",
     "quarantine": "learnings waiting for you",
     "stale": "stale learnings",
-    "proposed": "learnings shared by three or more projects",
+    "proposed": "proposed learnings",
 }
 _STYLES = {"quarantine": "bold yellow", "stale": "yellow", "superseded": "dim", "removed": "dim"}
 
@@ -64,7 +64,8 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     ] = False,
     stale: Annotated[bool, typer.Option("--stale", help="List rules about code that has changed.")] = False,
     proposed: Annotated[
-        bool, typer.Option("--proposed", help="List rules that three or more projects share; see promote.")
+        bool,
+        typer.Option("--proposed", help="List candidates, and rules that three or more projects share."),
     ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Include superseded, removed and waiting ones.")
@@ -103,9 +104,9 @@ def list_learnings(  # noqa: PLR0913  (each is an option of the command)
     for name, option, says in (
         ("quarantine", "quarantine", "waiting for you"),
         ("candidate", "candidates", "said only once or not seen for long"),
-        ("proposed", "proposed", "shared by three or more projects"),
+        ("shared", "proposed", "shared by three or more projects"),
     ):
-        if counts[name] and state not in {name, "all"}:
+        if counts[name] and state not in {name, option, "all"}:
             console.print(f"[dim]{counts[name]} {says}: claude-mem learnings list {where}--{option}[/dim]")
     if project_dir is not None and (possible := len(guarding.possible(project_dir))):
         console.print(f"[dim]{possible} could be checked on tool calls: claude-mem learnings guards[/dim]")

@@ -1,7 +1,8 @@
 """Query and change the rows of learnings; their meaning is defined in the package `learnings`.
 
 A learning is *current* while it is active and not superseded. With a confidence of at least 0.5 it is shown
-to sessions as a rule; below that it is a *candidate*: stated once, or not seen for long.
+to sessions as a rule; below that it is a *candidate*: stated once, or not seen for long. It is *proposed* to
+the user if it is a candidate, or *shared* by three or more projects.
 """
 
 import json
@@ -24,7 +25,8 @@ from claude_mem_lite.storage.models import (
 from claude_mem_lite.storage.queries import log_event, row_by_prefix
 
 State = Literal[
-    "active", "candidate", "current", "quarantine", "stale", "superseded", "removed", "proposed", "all"
+    "active", "candidate", "current", "quarantine", "stale", "superseded", "removed", "shared", "proposed",
+    "all",
 ]  # fmt: skip
 Sort = Literal["confidence", "seen", "times", "created"]
 
@@ -42,6 +44,7 @@ _ORDERS: dict[str, tuple[Any, ...]] = {
 _NONE = SQL("'[]'")  # an empty list as it is stored
 CURRENT = Learning.is_active & Learning.superseded_by.is_null()
 _WAITS = ~Learning.is_active & (Learning.quarantine != _NONE)
+_SHARED = Learning.project_dir.is_null(False) & (fn.json_array_length(Learning.kin) >= PROPOSING - 1)
 _STATES: dict[str, Any] = {
     "active": CURRENT & (Learning.confidence >= TOLD),
     "candidate": CURRENT & (Learning.confidence < TOLD),
@@ -50,9 +53,8 @@ _STATES: dict[str, Any] = {
     "stale": CURRENT & (Learning.stale != ""),
     "superseded": Learning.superseded_by.is_null(False),
     "removed": ~Learning.is_active & (Learning.quarantine == _NONE) & Learning.superseded_by.is_null(),
-    "proposed": CURRENT
-    & Learning.project_dir.is_null(False)
-    & (fn.json_array_length(Learning.kin) >= PROPOSING - 1),
+    "shared": CURRENT & _SHARED,
+    "proposed": CURRENT & ((Learning.confidence < TOLD) | _SHARED),
 }
 
 # In SQL because this runs after every edit, and most learnings are about other code.
