@@ -24,7 +24,8 @@ def findings(
 ) -> None:
     """List the calls that failed in several sessions, and what worked instead.
 
-    Failures that most sessions met come first. A command that has since
+    Failures that most sessions met come first, with old problems: those that
+    a check reports in every session. A command that has since
     succeeded unchanged is not listed.
     """
     from claude_mem_lite.distill import findings as told

@@ -13,8 +13,9 @@ from claude_mem_lite.context.past import FADES, Past
 from claude_mem_lite.context.prompts import command_words
 from claude_mem_lite.distill.calls import shape
 from claude_mem_lite.distill.failing import signatures_in
-from claude_mem_lite.distill.findings import RECURS, Finding, called, findings, missing, rules_told
+from claude_mem_lite.distill.findings import RECURS, Finding, findings, rules_told
 from claude_mem_lite.distill.rules.shell import steps
+from claude_mem_lite.distill.settling import called, missing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import names
 from claude_mem_lite.distill.thread import Said as Statement
@@ -65,15 +66,15 @@ def recurring(past: Past) -> list[Line]:
         for each in findings(rows)
         if (each.is_sure or (is_young and each.is_close and not each.rule))
         and each.last_at > past.since
-        and (each.works or not each.rule)
+        and (each.works or each.is_old or not each.rule)
         and not each.is_slip
         and not _is_gone(past, each.in_general.works, each.last_at)
     ]
-    rules = [each for each in found if each.rule]
+    rules = [each for each in found if each.rule and not each.is_old]
     lines = [
         _line(past, each, each.in_general.says, share=_TOLD if each.works in told else 1.0)
         for each in found[:_FINDINGS]
-        if not each.rule
+        if each not in rules
     ]
     if rules:
         newest = max(rules, key=lambda each: each.last_at)
@@ -95,10 +96,12 @@ def with_failed(past: Past) -> Past:
 def as_before(
     past: Past, signatures: Collection[str], command: str, *, session_id: str, budget_tokens: int
 ) -> Section:
-    """Return what worked in other sessions after a failure; no lines if no cure is known."""
+    """Return what worked in other sessions after a failure, or that it is an old problem; else no lines."""
     section = Section("failure", "This has failed before")
     rows = finding_rows.known(past.project_dir, signatures=signatures, without=session_id)
-    lines = [_line(past, each, each.says) for each in findings(rows, command=command) if each.works]
+    found = findings(rows, command=command)
+    known = (each for each in found if each.works or (each.is_old and each.signature in signatures))
+    lines = [_line(past, each, each.says) for each in known]
     fill(section, lines or shared.as_before(past, signatures), budget_tokens=budget_tokens, said=Said())
     return section
 

@@ -47,8 +47,8 @@ def thread(past: Past) -> list[Line]:
         return []
     left = [said for said in _left(past, row) if said.at > past.since]
     if any(said.label == "Failing" for said in left):
-        cured = _known_to_work(past)
-        left = [said for said in left if said.label != "Failing" or said.row_id not in cured]
+        told = _told_as_findings(past)
+        left = [said for said in left if said.label != "Failing" or said.row_id not in told]
     heading = past.heading(row, of_thread=True)
     # A goal that the heading already shows is not repeated.
     goal = goal_in(past.state(row).thread, of_thread=True)
@@ -59,10 +59,11 @@ def thread(past: Past) -> list[Line]:
     return in_order([heading, *lines]) if left else []
 
 
-def _known_to_work(past: Past) -> set[str]:
-    """Return the event ids of sure failures with a known cure: another layer shows both."""
+def _told_as_findings(past: Past) -> set[str]:
+    """Return the event ids of failures with a known cure and of old problems: another layer shows these."""
     found = findings(past.failed or finding_rows.known(past.project_dir))
-    return {call for each in found if each.is_sure and each.works for call in each.event_ids}
+    told = (each for each in found if (each.is_sure and each.works) or each.is_old)
+    return {call for each in told for call in each.event_ids}
 
 
 def _left(past: Past, row: Session) -> list[Said]:

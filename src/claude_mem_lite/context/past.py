@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.budget import Line
 from claude_mem_lite.context.text import entry, harmless, under
-from claude_mem_lite.distill.findings import called
 from claude_mem_lite.distill.retired import code_names
+from claude_mem_lite.distill.settling import called
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import mark, statements

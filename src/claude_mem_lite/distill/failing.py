@@ -43,6 +43,7 @@ _RED = 1e-3  # factor on likeness: any call that worked ranks above one that onl
 _HIDDEN_LINES = 10  # of an output that may show a known error
 # A line with fewer words makes no signature; zsh's says more: "== not found".
 _FEWEST_WORDS, _FEWEST_OF_ZSH = 3, 2
+NAMELESS = "-"  # the rule, as stored, of a problem in the code that names none
 # The end of a call whose exit status says nothing: "… || true", "…; echo done". And what throws work away:
 # it may have worked, but is no advice.
 _HIDES = re.compile(r"(?:\|\||[;\n])\s*(?:true|:|echo\b[^;&|\n]*)\s*$")
@@ -57,7 +58,7 @@ _OUTSIDE = frozenset({"WebFetch", "WebSearch"})  # failures on the web say nothi
 _PATH = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
 )
-_POSITION = re.compile(r"^(?:\w+: )?\S*?[\w)][:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
+_POSITION = re.compile(r"^(?:\w+: )?(?P<file>\S*?[\w)])[:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
 # zsh's own error, which a pipe hides: Claude Code runs a command by `eval`.
 BY_ZSH = re.compile(r"^\(eval\):\d+: \S.*", re.MULTILINE)
 # A word that zsh expands: a pattern, or "=name" for the path of a program.
@@ -88,8 +89,9 @@ class Error(NamedTuple):
 
     @property
     def signatures(self) -> list[str]:
-        """The signatures that may identify it: its own, and the one made from its line."""
-        return list(dict.fromkeys([self.signature, _signature(self.line)]))
+        """The signatures that may identify it: its own, and its line with and without paths."""
+        own = [self.signature, _signature(self.line), without_numbers(self.line)]
+        return list(dict.fromkeys(own))
 
     @property
     def by_its_line(self) -> Error:
@@ -122,7 +124,7 @@ class Read(NamedTuple):
 def read_calls(captures: Iterable[Capture], known: Collection[str] = ()) -> Read:
     """Return the failed calls of a session in order, and its calls that worked.
 
-    Leaves out calls that later worked unchanged, and errors about code with neither a rule nor a cure.
+    Leaves out calls that later worked unchanged, and failed tests without a cure.
     `captures` are the session's tool calls in order: at least the commands, edits and failures. `known` are
     signatures of earlier failures, which are recognized in the output of a pipe that succeeds, too.
     """
@@ -142,7 +144,7 @@ def read_calls(captures: Iterable[Capture], known: Collection[str] = ()) -> Read
     found = [
         Failed(each.at, each.call.command, each.told, each.works, each.works_at)
         for each in tried
-        if not each.passed and (each.works or each.error.rule or not each.error.is_about_code)
+        if not each.passed and (each.works or not each.error.is_of_tests)
     ]
     return Read(found, worked)
 
@@ -315,8 +317,9 @@ def error_of(capture: Capture) -> Error | None:
         line = in_line(capture, problem)
         rule = _RULE.search(line)
         name = next(filter(None, rule.groups()), "") if rule else ""
-        says = _POSITION.sub("", line)
-        return Error(says, name or _signature(says), name, is_about_code=True)
+        says, place = _POSITION.sub("", line), _POSITION.match(line)
+        told = f"{place['file']}: {says}" if place else says
+        return Error(told, name or _signature(says), name, is_about_code=True)
     line = bash.error_line(steps, output) or last_line(output)
     found = _error(line, capture, is_look=only_looks)
     told = in_line(capture, f"{line} {below(line, output)}".strip())  # the signature needs only `line`

@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Iterator
 
 from claude_mem_lite.distill.calls import shape
-from claude_mem_lite.distill.failing import read_calls
-from claude_mem_lite.distill.findings import renewed, settled
+from claude_mem_lite.distill.failing import NAMELESS, read_calls
 from claude_mem_lite.distill.observation import Capture
 from claude_mem_lite.distill.record import capture_of
+from claude_mem_lite.distill.settling import renewed, settled
 from claude_mem_lite.storage import facts
 from claude_mem_lite.storage import findings as finding_rows
 from claude_mem_lite.storage.models import Session
@@ -39,7 +39,7 @@ def take(session: Session) -> None:
             "shape": shape(each.command),
             "error": each.error.line,
             "signature": each.error.signature,
-            "rule": each.error.rule,
+            "rule": each.error.rule or (NAMELESS if each.error.is_about_code and not each.works else ""),
             "works": each.works,
             "works_id": events[each.works_at][0] if each.works else "",
         }

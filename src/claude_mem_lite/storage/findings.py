@@ -41,10 +41,13 @@ def renew(
 def known(project_dir: str, *, signatures: Collection[str] = (), without: str = "") -> list[FailedCall]:
     """Return a project's uncured failed calls, those that recur across sessions first, then the newest.
 
+    Cured ones that broke a rule of a linter or compiler are included, since others may break it again.
     `signatures` limits them to some failures; those of the session `without` are left out.
     """
     rows = FailedCall.select().where(
-        (FailedCall.project_dir == project_dir) & ~FailedCall.is_cured & (FailedCall.session_id != without)
+        (FailedCall.project_dir == project_dir)
+        & (~FailedCall.is_cured | (FailedCall.rule != ""))
+        & (FailedCall.session_id != without)
     )
     if signatures:
         rows = rows.where(FailedCall.signature.in_(list(signatures)))
