@@ -99,7 +99,7 @@ _RULES = re.compile(
     r"(?: (?:for|in|of|about|when|here|from|at|für|pour|para|per|voor|dla|для|de|di)(?: [\w'-]+){0,4})?"
     r"|(?:(?:and|a|one|more|another|new|et|une|autre|nouvelle|und|eine|noch|neue|y|una|otra|nueva|e|uma|outra"
     r"|nova) ){0,3}(?:rule|règle|regel|regla|regra|regola)"
-    r"|(?P<each>always|never)|规则|規則|规范|ルール|규칙",
+    r"|(?P<each>always|never)|[^\W\d]{0,6}(?:规则|規則|规范|ルール|규칙)",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
@@ -119,7 +119,7 @@ _ABBREVIATION = re.compile(
 )
 # The ending of a question in Chinese, Japanese and Korean, with or without a question mark.
 _ASKS = re.compile(r"(?:\u5417|\u55ce|\u5462|\u304b|\uae4c|\ub098\uc694)\Z")  # 吗 嗎 呢 か 까 나요
-_INLINE_HEADER = re.compile(r"(?P<header>[^:\n]{3,100}):\s+(?P<rest>\S.*)", re.DOTALL)
+_INLINE_HEADER = re.compile(r"(?P<header>[^:\uff1a\n]{3,100})(?::\s+|\uff1a\s*)(?P<rest>\S.*)", re.DOTALL)
 
 
 def sentences(prompt: str) -> list[Sentence]:
