@@ -62,8 +62,9 @@ ALWAYS = _any_of(
     "alltid,aldrig,altid,aldri,(?:nästa|næste|neste) gang,kom ihåg,husk,glöm inte,glem ikke,(?:varje|hver) gang du,aina,(?:ei|älä) koskaan,"
     "ensi kerralla,muista,vždy(?:cky)?,nikdy,příště,pamatuj,nezapomeň,завжди,ніколи,наступного разу,не забувай,"
     "întotdeauna,mereu,niciodată,data viitoare,nu uita,mindig,soha,legközelebb,ne felejtsd,πάντα,ποτέ,"
-    "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,hep,asla,unutma",
-    "总是|總是|永远|永遠|始终|务必|切勿|绝不|(?<![\\d数几一二三四五六七八九十两])千万(?![级条行次个元])|记住|記住|每次都|一律|毎回|(?<![\u4e00-\u9fff])常に|必ず(?!し)|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
+    "vergeet niet,zawsze,nigdy,pamiętaj,всегда,никогда,запомни,помни,не забывай,her zaman,daima,hep,asla,unutma,"
+    "forbidden,verboten,interdite?s?,prohibid[oa]s?,proibid[oa]s?,vietat[oi],nie wolno,zakázáno,нельзя,запрещено,не можна,заборонено,yasak",
+    "禁止|不得|금지|总是|總是|永远|永遠|始终|务必|切勿|绝不|(?<![\\d数几一二三四五六七八九十两])千万(?![级条行次个元])|记住|記住|每次都|一律|毎回|(?<![\u4e00-\u9fff])常に|必ず(?!し)|絶対に|決して|覚えておいて|항상|절대|반드시|기억해",
 )
 # Follows "always" in a complaint, which is not a rule: "always the same error", "immer dieser Fehler".
 SAME = _any_of(
