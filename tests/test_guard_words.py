@@ -171,6 +171,13 @@ RULES = [
     ("never edit migrations", "sed -i s/a/b/ app/migrations/1.py", "edit docs/migrations.md"),
     ("never edit migrations", "edit api/src/db/migration/V7__users.sql", "edit docs/migration.md"),
     ("leave .env alone, never edit it", "rm .env", "git restore --staged .env"),
+    (
+        "shelf.lock belongs to the shelf, don't edit it by hand",
+        "python3 - <<'E'\nopen('shelf.lock', 'w').write('x')\nE",
+        "python3 - <<'E'\nprint(open('shelf.lock').read())\nE",
+    ),
+    ("Nie sudo verwenden", "cat x | sudo tee /etc/x", "grep sudo x"),
+    ("no INSERT, UPDATE or DELETE through psql", "psql -c 'UPDATE a SET b = 1'", "psql -c 'SELECT 1'"),
 ]  # fmt: skip
 
 
@@ -231,6 +238,9 @@ TEXTS = [
     ("never drop the database", "a.json", "", '{"database": "shop"}', False),
     ("no TODO, FIXME or XXX", "a.py", "", "# XXX: later", True),
     ("no console.log in code", "a.ts", "", "// console.log(1)", False),
+    ("no any types in TypeScript please", "a.ts", "", "let a: any", True),
+    ("no pip install in notebook cells", "a.ipynb", "", "# first\n!pip install a", True),
+    ("no pip install in notebook cells", "a.ipynb", "", "print('pip install a')", False),
     ("use logging, never print()", "a.py", "", "warn('print() is slow')", False),
     ("no # noqa", "a.py", "", "import a  # noqa: F401", True),
     ("no eslint-disable comments", "a.ts", "", "/* eslint-disable */", True),
@@ -247,7 +257,8 @@ def test_a_rule_about_code_is_noticed_where_an_edit_adds_it(
     """Text counts as added only if it was not there before, is no comment and no part of a word."""
     guard = derive(rule, Seen.of([])) or Guard()
 
-    call = Call(("Edit", None, file, None, "/repo", None, None, new, old), "/repo")
+    tool = "NotebookEdit" if file.endswith(".ipynb") else "Edit"
+    call = Call((tool, None, file, None, "/repo", None, None, new, old), "/repo")
 
     assert bool(guard.broken_by(call)) == is_broken
 
@@ -282,6 +293,7 @@ def test_files_that_stay_as_they_are_may_have_new_ones_beside_them(tmp_path: Pat
         "never disable eslint rules", "never mix npm and pnpm", "no npm scripts, please",
         "secrets never go in code", "NEVER return JSON by hand", "no WIP commits",
         "never publish to npm", "no new .js files, TypeScript only",
+        "keep an eye away from the prod shelf", "only read from the shelf",
         "From now on commit messages are in English", "Use tabs from now on, not spaces any more",
         "never use FROM node:latest", "never squash merge", "no mocks in tests",
         "Design documents are not committed", "go-git where no tree may be assumed, git CLI elsewhere",

@@ -146,7 +146,9 @@ class Call:
         self.old, self.new = "\n".join(texts[3::2]), "\n".join([*texts[:2], *texts[2::2]])
         self.folder = folder or root
         self.file = file or notebook
-        self.commands = Script(self.line, self.folder).commands if self.tool == "Bash" else []
+        if self.tool == "NotebookEdit":  # a cell's lines for the shell
+            self.line = "\n".join(each[1:] for each in self.new.splitlines() if each.startswith(("!", "%")))
+        self.commands = Script(self.line, self.folder).commands if self.line else []
         self._follow_branch()
 
     def _follow_branch(self) -> None:
@@ -206,7 +208,8 @@ class Guard:
             if self.texts and (is_of_it or not self.files):
                 added = (each for each in self.texts if _times(each, call.new) > _times(each, call.old))
                 return next(added, "")
-            return call.file if is_of_it and call.file and not self.texts else ""
+            if is_of_it and call.file and not self.texts:
+                return call.file
         return next((" ".join(each.words) for each in call.commands if self._is_of(each, call)), "")
 
     def _is_of(self, command: Command, call: Call) -> bool:
@@ -219,7 +222,7 @@ class Guard:
             return True
         return not self.texts and any(
             self._is_of_file(os.path.join(command.folder, path), call.root, may_create=True)
-            for path in command.changed
+            for path in (*command.changed, *command.quoted_by_writer)
         )
 
     def _breaks(self, asked: str, command: Command) -> bool:

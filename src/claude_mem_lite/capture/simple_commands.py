@@ -27,7 +27,7 @@ _WRAPPERS = {
     "stdbuf": "-i -o -e",
     "xargs": "-n -I -L -P -d -E -s -a", "npx": "-p", "bunx": "", "uv run": "--with -p", "poetry run": "",
     "pipenv run": "", "pdm run": "", "hatch run": "", "pnpm exec": "", "npm exec": "", "bundle exec": "",
-    "python -m": "", "mise exec": "", "dotenv run": "",
+    "python -m": "", "mise exec": "", "dotenv run": "", "fvm": "", "rtk": "",
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _INTERPRETERS = _SHELLS | {"python", "node", "ruby", "perl", "php", "source", "."}
@@ -96,6 +96,12 @@ class Command:
             if word.startswith("-m"):
                 return word[2:]
         return ""
+
+    @property
+    def quoted_by_writer(self) -> list[str]:
+        """The quoted texts in an inline script that writes, among them the files that it writes."""
+        is_writer = self.program in _INTERPRETERS and "write" in self.text
+        return self.text.replace('"', "'").split("'")[1::2] if is_writer else []
 
     @property
     def changed(self) -> list[str]:

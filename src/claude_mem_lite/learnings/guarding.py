@@ -12,7 +12,7 @@ from claude_mem_lite.capture.guards import ANY, ASK, BRANCH, BUT, NEW, OLD, READ
 from claude_mem_lite.distill.phrases import FROM_NOW_ON, NOT
 from claude_mem_lite.errors import ClaudeMemError
 from claude_mem_lite.learnings import rule_words
-from claude_mem_lite.learnings.programs import Seen
+from claude_mem_lite.learnings.programs import Seen, files_of
 from claude_mem_lite.learnings.rule_words import Thing, things
 from claude_mem_lite.repository import SHARED_BRANCHES
 from claude_mem_lite.storage import learnings as learning_rows
@@ -37,7 +37,7 @@ _NEW = re.compile(r"(?<!\w)(?:new|neue\w*|nouve\w+|nuev\w+)(?!\w)", re.IGNORECAS
 _CREATE = re.compile(r"create|creating|creates|cré\w+|crear|crees", re.IGNORECASE)
 _OLD = re.compile(r"(?i)(?<![\w/])(?:exist|existing|applied|old|bestehende\w*|exist[ae]nte?\w*)(?![\w/])")
 _EDITS_IT = re.compile(
-    rf"(?i)(?:{NOT.pattern})\s+(?:{rule_words.EDIT.pattern})(?:\s+(?:it|them|by hand))?\W*(?:$|[,.;])"
+    rf"(?i)(?:{NOT.pattern})\s+(?:{rule_words.EDIT.pattern})(?:\s+(?:it|them|by hand))*\W*(?:$|[,.;])"
 )
 _IN, _PAIR = re.compile(r"\W*(?:files? |Dateien )?(?:in|under|inside|unter|dans|en) ", re.IGNORECASE), 2
 _PASSIVE = re.compile(r"(?<!\w)(?:is|are|be|get|gets|sind|wird|werden|est|sont|son)(?!\w)", re.IGNORECASE)
@@ -269,7 +269,7 @@ def _scope(sentence: str, named: list[Thing]) -> list[str]:
     """Return globs of the files and languages that a sentence applies to."""
     files = [each.words[0] for each in named if each.kind == "file" and _is_scope(each.before)]
     excepted = _excepted(sentence)
-    scope = [each for each in files if f"{BUT}{each}" not in excepted] + rule_words.files_of(sentence)
+    scope = [each for each in files if f"{BUT}{each}" not in excepted] + files_of(sentence)
     if not scope and not excepted and _IN_TESTS.search(sentence):
         return ["*test*", "*Test*", "*.spec.*", "*_spec.*"]
     return [*(scope or ["*"] * len(excepted)), *excepted]

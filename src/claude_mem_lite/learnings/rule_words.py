@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from claude_mem_lite.capture.simple_commands import LONG_OPTIONS
 from claude_mem_lite.distill.phrases import ALWAYS, IN_PROJECT, INSTEAD, NOT
-from claude_mem_lite.learnings.programs import SUBS, Seen
+from claude_mem_lite.learnings.programs import LANGUAGES, SUBS, USUAL, Seen
 from claude_mem_lite.search.words import STOP_WORDS
 
 # "deed": a git command written as a verb.
@@ -21,9 +21,9 @@ Kind = Literal["command", "deed", "option", "file", "text"]
 
 _WORDS = STOP_WORDS | {"git", "go", "make", "find", "head", "tail", "less", "kill"}  # not programs if alone
 _LITTLE = STOP_WORDS | set(
-    """again al any anymore anything au auf aux avec because binary bitte command con das de dem den der des
-    die du el en es et ever flag here il im into la las le les los mit new no not nur oder only or out
-    over par para per please por pour sans sin since sur tool un una und une von weil when""".split()  # noqa: SIM905
+    """add again al any anymore anything au auf aux avec because binary bitte command con das de dem den der
+    des die du el en es et ever flag give here il im into la las le les los mit new no not nur oder only or
+    out over par para per please por pour sans sin since sur tool un una und une von weil when""".split()  # noqa: SIM905
 )
 
 
@@ -36,7 +36,7 @@ def _any_of(words: str, *, end: str = r"(?!\w)") -> re.Pattern[str]:
 EDIT = _any_of(
     """edit*, modif*, touch*, chang*, alter, overwrit*, writ*, creat*, delet*, remov*, patch*, änder*,
     geänder*, veränder*, bearbeit*, anfass*, anrühr*, rühr*, lösch*, édit*, supprim*, cambi*, toqu*,
-    toc*, borr*, escrib*, fass*, schreib*, geschrieb*, меня*, измен*, трога*"""
+    toc*, borr*, escrib*, fass*, schreib*, geschrieb*, меня*, измен*, трога*, *[改写动碰删]*"""
 )
 # `KEPT`: words after files that must not change; `KEEP_OUT`: words before such files.
 KEPT = _any_of(
@@ -54,13 +54,16 @@ ASK = _any_of(
     """ask me, ask us, ask first, ask before, asking, without my, without me, unless i, until i, permission,
     approval, my ok, my okay, frag*, rückfrage, ohne mein*, demand*, sans mon, pregunt*, permiso, sin mi"""
 )
-USE = _any_of("use, using, take, run, prefer, nimm, nutze, verwende, prends, utilise*, usa, usar, utiliza*")
+USE = _any_of(
+    """use, using, take, run, prefer, nimm, nutz*, benutz*, verwend*, prends, utilis*, usa, usar, utiliza*,
+    gebruik*"""
+)
 RUN = _any_of("run, running, execute, call, start, invoke, ausführ*, führ*, lanc*, exécut*, ejecut*, corr*")
 BARE = _any_of("bare, raw, nacktes, nackte", end=r"\W*$")
 BY = _any_of("with, via, through, using, in, mit, über, avec, par, con, por, per", end=r"\W*$")
 _GIVES_UP = _any_of(
-    """replace, replaces, over, drop, dropped, from, no longer use, stopped using, left, ersetze, von,
-    nicht mehr, remplac*, plus, reemplaza*, ya no us*, niet meer"""
+    """replace, replaces, over, drop, dropped, (?:switch|mov|migrat|chang)* (?:away )?from, no longer use,
+    stopped using, left, ersetze, von, nicht mehr, remplac*, plus, reemplaza*, ya no us*, niet meer"""
 )
 # Words that may stand between a denial or a demand and the name of a thing.
 _MANNER = _any_of(
@@ -85,12 +88,6 @@ _DEEDS = {
 _OF_PULL_REQUESTS = re.compile(
     r"(?i)(?:merge|create|close) (?:(?:the|a|any|my) )?(?:prs?|pull[ -]requests?)\b"
 )
-_LANGUAGES = {
-    "python": "*.py", "typescript": "*.ts *.tsx", "ts": "*.ts *.tsx", "javascript": "*.js *.jsx",
-    "js": "*.js *.jsx", "java": "*.java", "ruby": "*.rb", "rust": "*.rs", "golang": "*.go",
-    "kotlin": "*.kt", "php": "*.php", "markdown": "*.md", "swift": "*.swift", "jsx": "*.jsx *.tsx *.js",
-    "yaml": "*.yaml *.yml", "notebook": "*.ipynb", "notebooks": "*.ipynb",
-}  # fmt: skip
 # Files that rules name by a general word.
 _FILES_OF = {
     "migrations": ("migrations", "migration"), "node_modules": ("node_modules",),
@@ -101,7 +98,8 @@ _SENTENCE, _SCRIPTS = re.compile(r"(?<=[^\s.][.!?;])\s+"), r"\u3040-\u30ff\u3400
 _FULL_WIDTH = {ord(mark): f"{told} " for mark, told in zip("，、：。；！？", ",,:.;!?", strict=True)}
 _TOKEN = re.compile(
     r"`(?P<code>[^`]+)`|[\"“”](?P<quoted>[^\"“”]+)[\"“”]"
-    r"|(?P<capitals>\b(?:TODO|FIXME|HACK|XXX|TRUNCATE|(?:SELECT|DROP|ALTER|DELETE|INSERT)(?:\s(?:[A-Z]{3,}\b|\*))+"
+    r"|(?P<capitals>\b(?:TODO|FIXME|HACK|XXX|(?:SELECT|DROP|ALTER|DELETE|INSERT)(?:\s(?:[A-Z]{3,}\b|\*))+"
+    r"|INSERT|UPDATE|DELETE|DROP|ALTER|TRUNCATE|any(?= types?\b)|(?<=tipo )any|(?<=type )any"
     r"|[A-Z]{4,}(?=\.{3}|…))(?:\.{3}|…|s?(?![\w-]|\.\w)))|(?P<word>(?!/[A-Z]{4})(?:[^\s`\"“”,;()]|(?<=\w)\(\))+)"
 )
 _JOINS = re.compile(
@@ -129,8 +127,8 @@ _PATH = re.compile(r"(?=.*\w)(?:~|\.{1,2})?/?[\w@.*-]+(?:/[\w@.*-]+)*/?")
 _FOLDER = _any_of("director*, folder*, dir, ordner, verzeichnis*, dossier*, répertoire*, carpeta*", end="$")
 # Unmarked code: a dotted name, a call, an address, a trailer, a word that begins with an at sign.
 _CODE = re.compile(
-    r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+(?:\(\))?|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|[@!][a-z][\w/-]+"
-    r"|https?://\S*|\w+=\{+|(?:eslint|prettier|pylint|ts|biome)-\w+|noqa|nolint|(?i:[a-z-]+-by:?)"
+    r"[A-Za-z]\w+(?:\.[A-Za-z]\w+)+(?:\(\))?|\.?\w+\(\)|[a-z]+[A-Z]\w+|[a-z]\w*_\w+|[@!][A-Za-z][\w/-]+"
+    r"|https?://\S*|\w+=[\w{]+|(?:eslint|prettier|pylint|ts|biome)-\w+|noqa|nolint|(?i:[a-z-]+-by:?)"
 )
 
 
@@ -165,7 +163,8 @@ def things(sentence: str, seen: Seen, program: str = "") -> list[Thing]:
         kind, words, taken = _named(sentence, tokens[at : at + 6], seen)
         program = found[-1].words[0] if found and found[-1].kind == "command" else program
         is_list = _JOINS.fullmatch(before) is not None
-        if not kind and words[0] in seen.programs.get(program, ()) and (is_list or forbids(before)):
+        is_sub = words[0] in seen.programs.get(program, ()) and not RUN.fullmatch(words[0])
+        if not kind and is_sub and (is_list or forbids(before)):
             kind, words = "command", (program, words[0])  # "apply or destroy"
         if not kind and is_list and found and found[-1].kind == "text" and _is_name(words[0]):
             kind = "text"  # "console.log or debugger"
@@ -198,12 +197,6 @@ def replaced(sentence: str) -> tuple[list[str], bool]:
         else:
             is_replaced |= _ends_with(USE, before)
     return down, is_replaced
-
-
-def files_of(text: str) -> list[str]:
-    """Return the globs of the languages that a text names."""
-    words = dict.fromkeys(re.findall(r"[a-z]+", text.lower()))
-    return [glob for word in words for glob in _LANGUAGES.get(word, "").split()]
 
 
 def forbids(clause: str) -> bool:
@@ -290,7 +283,7 @@ def _named(
         # "no npm scripts" is ambiguous.
         said = BREAK.split(before)[-1]
         is_vague = len(words) == 1 and _is_name(after) and forbids(said) and not BARE.search(said)
-        return None if is_vague else "command", words, len(words)
+        return None if is_vague else "command", words, len(" ".join(words).split())
     option, dash, verb = word.lower().partition("-")
     told = _deed(verb or after) if option in LONG_OPTIONS["git"] else ()
     told = (*told, f"--{option}") if told else ()  # force-push, force push
@@ -358,14 +351,18 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bo
     following = ["install" if _INSTALLS.fullmatch(each) else each for each in following]
     for word, then in pairwise([*following, ""] if words else ()):
         is_script = words[-1] in {"run", "exec"} and _is_name(word)
-        known = word in seen.programs[program] or (len(words) == 1 and word in SUBS) or is_script
+        is_usual = len(words) == 1 and word in SUBS and program not in USUAL
+        known = word in seen.programs[program] or is_usual or is_script or words[-1] in _VALUED
         is_own = _SUB.fullmatch(word) or (is_run and _is_name(word) and _OPTION.fullmatch(then))
         is_group = words[-1] in _GROUPS or words[-1].endswith(".py")
         known |= words[-1] == "|" or bool(is_own) or (is_group and _is_name(word))
         known |= word in seen.programs and word not in _WORDS
         if not _OPTION.fullmatch(word) and not (known and len(words) <= _NEAR):
             break
-        words.append(word)
+        if words[-1] in _VALUED:
+            words[-1] += f" {word}"
+        else:
+            words.append(word)
     own = (
         following[:1] if following[1:2] == ["is"] else following if is_run and len(following) < _NEAR else ()
     )
@@ -376,8 +373,8 @@ def _with_subs(program: str, following: Sequence[str], seen: Seen, *, is_run: bo
 
 def _is_name(word: str) -> bool:
     """Tell whether a plain word may be a name: it is not a common word."""
-    patterns = (ALWAYS, NOT, WITHOUT, EDIT, ASK, _MANNER)
-    is_common = word in _LITTLE or word in _LANGUAGES or any(each.fullmatch(word) for each in patterns)
+    patterns = (ALWAYS, NOT, WITHOUT, EDIT, ASK, USE, RUN, _MANNER)
+    is_common = word in _LITTLE or word in LANGUAGES or any(each.fullmatch(word) for each in patterns)
     return not is_common and _PLAIN.fullmatch(word) is not None
 
 
