@@ -92,9 +92,25 @@ def test_a_decision_in_a_few_words_is_told_with_its_question() -> None:
         ("UserPromptSubmit", "who else is using that flag?"),
         ("Stop", "Nobody uses it."),
         ("UserPromptSubmit", "then write the release notes please"),
+        ("Stop", "标签放在表里还是放在列里\uff1f"),
+        ("UserPromptSubmit", "放在表里\uff0c列已经不用了"),
     )
 
-    assert decisions(told) == ["“Which one do you prefer?” a table, the column is gone on purpose"]
+    assert decisions(told) == [
+        "“Which one do you prefer?” a table, the column is gone on purpose",
+        "“标签放在表里还是放在列里\uff1f” 放在表里\uff0c列已经不用了",
+    ]
+
+
+def test_lists_in_chinese_have_heads_too() -> None:
+    """A full-width colon ends a head, and no statement; items are joined without a second full stop."""
+    report = "修改说明\uff1a\n- `shelf.py`\uff1a标签按年份排序。\n- `label.py`\uff1a标签用两种语言打印。"
+
+    told = state_of(rows(("UserPromptSubmit", "改标签"), ("Stop", report))).statements
+
+    assert [(each.head, each.says) for each in told] == [
+        ("修改说明", "`shelf.py`\uff1a标签按年份排序。"), ("修改说明", "`label.py`\uff1a标签用两种语言打印。"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

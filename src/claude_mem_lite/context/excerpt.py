@@ -96,7 +96,7 @@ def reported(
         named |= called[at]
         heads.add(stated[at].head)
     told = without_repeated_heads((stated[at].head, stated[at].says) for at in sorted(chosen))
-    joined = "; ".join([*(text.rstrip(".") for text in told[:-1]), *told[-1:]])
+    joined = "; ".join([*(text.rstrip(".\u3002") for text in told[:-1]), *told[-1:]])
     return harmless(joined or title, chars=chars)
 
 

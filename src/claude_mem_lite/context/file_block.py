@@ -124,7 +124,8 @@ def _stated(past: Past, path: str, *, without: str) -> list[Line]:
         worth = {each: past.worth(each) * form(each) for each in stated}
         best = sorted(filter(worth.get, worth), key=worth.__getitem__, reverse=True)[:_STATED]
         if best:
-            says = "; ".join(without_repeated_heads((each.head, each.says.rstrip(".")) for each in best))
+            told = ((each.head, each.says.rstrip(".\u3002")) for each in best)
+            says = "; ".join(without_repeated_heads(told))
             line = past.line(
                 row.id, "observation", row.created_at, says,
                 weight=_SPEAKS_OF_IT * worth[best[0]] * FADES ** sessions.index(row.session_id),

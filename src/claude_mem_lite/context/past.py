@@ -198,7 +198,7 @@ class Past:
         order = {(said.row_id, said.says): at for at, said in enumerate(state.statements)}
         in_order = sorted(told, key=lambda said: order[said.row_id, said.says])
         texts = without_repeated_heads((said.head, said.says) for said in in_order)
-        joined = "; ".join([*(text.rstrip(".") for text in texts[:-1]), *texts[-1:]])
+        joined = "; ".join([*(text.rstrip(".\u3002") for text in texts[:-1]), *texts[-1:]])
         line = self.said(replace(told[0], says=joined, label="", head=""), chars=len(joined))
         return replace(line, stated=tuple(mark(said.text) for said in told))
 

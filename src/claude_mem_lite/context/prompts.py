@@ -2,6 +2,7 @@
 
 import re
 
+from claude_mem_lite.distill.phrases import is_small_talk
 from claude_mem_lite.search.words import STOP_WORDS, words
 from claude_mem_lite.text import UNPARTED
 
@@ -23,12 +24,11 @@ _LEAD = re.compile(
     r"|please|put|set|should|then|to|try|up|update|us|use|want|we|would|write|you)\b[\s,:]*)+",
     re.IGNORECASE,
 )
-# Small talk and words to continue: a prompt of these and stop words alone asks for nothing.
+# Further words of small talk and of requests without an object: a prompt of these and stop words alone says
+# nothing to search for.
 _CHATTER = frozenset(
-    """again agreed ahead all alright also awesome cool continue correct done exactly fast fine fix go good
-    great hello help hey hi hm hmm just k keep kindly let lets like look looks make maybe more n next nice no
-    nope not now ok okay one perfect please proceed retry right run s same see so sorry sounds start stop sure
-    t thank thanks too try undo up very wait way well works wow y yeah yep yes""".split()  # noqa: SIM905  (reads as words)
+    """agreed all also awesome correct fast fix hello help hey hi hm hmm just kindly lets like look make maybe
+    more not one retry same see sorry start too undo up very wait way wow""".split()  # noqa: SIM905  (reads as words)
 )
 
 
@@ -55,8 +55,8 @@ def _gist(part: str) -> str:
 
 
 def _tells(text: str) -> bool:
-    return not all(map(_is_chatter, words(text)))
+    return not (is_small_talk(text) or all(map(_is_chatter, words(text))))
 
 
 def _is_chatter(word: str) -> bool:
-    return word in STOP_WORDS or word in _CHATTER or word.isdigit()
+    return word in STOP_WORDS or word in _CHATTER or is_small_talk(word)

@@ -297,3 +297,33 @@ HEDGES = _any_of(
     r"^.*\bmight\b|也许|可能|我觉得|たぶん|かもしれ|と思う|아마",
     start=r"^(?:\w+\W+){0,2}?",
 )
+# Consent, thanks and words to go on: a prompt of these alone asks for nothing new.
+_SMALL_TALK = frozenset(
+    """again ahead alright and carry continue cool do doing done exactly fine g go going good great it k keep
+    let lgtm looks next nice no nope now oh ok okay on perfect please proceed resume right run s so sounds
+    stop sure thank thanks that then this try wan well works yeah yep yes you
+    bitte danke dann doch einfach genau gerne gut ja jo los mach machen mal nein nun perfekt richtig super weiter
+    weitermachen
+    accord bien bon continuer d en exactement fais non oui parfait peux plaît s'il stp te tu va vas vous
+    bueno claro continúa continua continuar dale de eso exacto gracias haz hazlo listo perfecto por favor pues que
+    seguir sí si sigue vale
+    beleza certo continue está faça faz favor isso obrigada obrigado ótimo pode sim tá tudo
+    avanti bene certo esatto fallo fatto grazie perfetto procedi prego sì vai
+    akkoord dank door doe ga goed graag het is je maar oke prima verder
+    dalej dobra dobrze dzięki jasne kontynuuj no proszę rób super tak zrób
+    ага благодарю верно да давай давайте дальше делай ладно нет ок отлично пожалуйста понял продолжай продолжайте
+    сделай спасибо супер так точно хорошо
+    devam evet et güzel hayır iyi lütfen tamam teşekkürler tabii
+    可以 可以的 同意 嗯 好 好吧 好的 对 对的 开始 开始吧 是 是的 没问题 没错 继续 继续吧 行 谢谢 执行 确认
+    いいえ いいです いいですよ うん お願い お願いします そうです はい わかりました 了解 続けて 続けてください 進めてください ありがとう
+    계속 계속해 계속해줘 계속해주세요 고마워 그래 네 감사합니다 부탁해 응 좋아 좋아요 진행해 진행해줘 해줘""".split()  # noqa: SIM905
+)
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+def is_small_talk(text: str) -> bool:
+    """Tell whether a text has no other words than small talk, single letters and numbers."""
+    tokens = _TOKEN.findall(text.lower())
+    return all(
+        token in _SMALL_TALK or token.isdigit() or (len(token) == 1 and token.isascii()) for token in tokens
+    )

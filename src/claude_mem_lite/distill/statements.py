@@ -13,7 +13,8 @@ from claude_mem_lite.text import sentences
 STATEMENT_CHARS = 240
 _HEAD_CHARS = 110
 _SHORTEST, _WORDS = 10, 2
-_NO_STATEMENT = (":", ":”", "?", "\uff1f")
+_COLONS = ":\uff1a"
+_NO_STATEMENT = (":", ":”", "?", "\uff1a", "\uff1a”", "\uff1f")
 _TICKED = ("[x] ", "[X] ")  # done items of a to-do list
 
 _CODE = re.compile(r"^[ \t]*“?```.*?(?:^[ \t]*```”?[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -29,7 +30,7 @@ _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
 # Marks that a list or a table puts before its entries.
 _LEAD = re.compile(r"^[^\w`'\"“./$#@<(\[-]+")
 _ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+•]|\d+[.)])[ \t]+(?P<says>.*)$")
-_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+(?P<marked>.*?)|\*\*(?P<bold>[^*\n]+)\*\*:?)[ \t#]*$")
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+(?P<marked>.*?)|\*\*(?P<bold>[^*\n]+)\*\*[:\uff1a]?)[ \t#]*$")
 # Names that look the same in any language: code, files, flags, tickets, measured figures. Examples: `…`,
 # a/path, file.ext, camelCase, PascalCase, snake_case, #12, ABC-12, --flag, 15 ms.
 _NAME = re.compile(
@@ -46,7 +47,7 @@ _REFERS = re.compile(
     r"|problème|correction|cause|solución|problema|erro|causa|solução))\b|[这那它]|これ|それ|その",
     re.IGNORECASE,
 )
-_CLAUSE, _JOIN = re.compile(r"\s+[—–]\s+|\s+-\s+|;\s+"), " — "
+_CLAUSE, _JOIN = re.compile(r"\s+[—–]\s+|\s+-\s+|;\s+|\uff1b"), " — "
 # Line numbers of a place in a file.
 _LINES = re.compile(r" \((?:at )?lines? \d[\d, -]*\)|(?<=[a-z]):\d+-\d+\b")
 # The labels of an item with the old state, and of one with the new.
@@ -184,7 +185,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
             while heads[-1][0] >= indent:
                 heads.pop()
             head = heads[-1][1]
-        if says.rstrip(" *").endswith(":"):
+        if says.rstrip(" *").endswith(tuple(_COLONS)):
             heads = [*heads, (indent, _as_head(says))] if item else [(-1, _as_head(says))]
         elif line.strip() and not item and not block:
             heads = [(-1, "")]  # a paragraph ends the scope of the heads above it
@@ -196,7 +197,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
 def _as_head(line: str) -> str:
     """Return the last sentence of a line as a head; "" if it is too long for one."""
     last = sentences(_LINK.sub(r"\1", line.replace("**", "")))[-1:]
-    told = balanced(_LEAD.sub("", "".join(last)).strip().rstrip(":").rstrip())
+    told = balanced(_LEAD.sub("", "".join(last)).strip().rstrip(_COLONS).rstrip())
     return told if 1 < len(told) <= _HEAD_CHARS else ""
 
 

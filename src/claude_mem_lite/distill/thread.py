@@ -13,7 +13,7 @@ from claude_mem_lite.distill.rules.teammates import RECEIVED
 from claude_mem_lite.distill.statements import MOMENT, Statement, names, statements
 from claude_mem_lite.distill.summary import has_bad_tests, test_verdict
 from claude_mem_lite.quoting import quote_blocks
-from claude_mem_lite.text import count, join, named_path, one_line, sentences
+from claude_mem_lite.text import SIGNS, count, join, named_path, one_line, sentences
 
 GOALS = ("Goal", "Asked last", "Asked last, answered", "Asked first")
 IN_FLIGHT = "Changed, not committed"
@@ -27,6 +27,7 @@ _LEAST_OUTCOME_CHARS = 60
 _FILES = 6
 # A typed answer: characters of it and of its question, its fewest words, sentences from the question on.
 _ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, ASKS = 240, 4, 4, "?\uff1f"
+_STOPS = f".!{ASKS}\u3002\uff01"
 _ASIDE_CHARS = 12  # a question this short settles nothing: "Push?"
 _SETTLED = "Decided by the user"
 # `_DECIDED`: a reason or an alternative; `OPEN`: work left to do; each in ten languages.
@@ -48,6 +49,7 @@ OPEN = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`[^`]*`")
+_SIGN, _SIGNS_A_WORD = re.compile(f"[{SIGNS}]"), 2
 _FIGURE = re.compile(r"\d|[A-Z]{3}")  # a number or an acronym
 _SPANS = 4  # backticks; a statement with more compares code
 # The client's prompt for a plan that the user has accepted, and its title.
@@ -351,9 +353,9 @@ def _question(report: str) -> str:
 
 def _is_answer(prompt: str) -> bool:
     """Tell whether a prompt may answer a question: short, at least four words, no command, no question."""
-    words = prompt.split()
+    words = len(prompt.split()) + len(_SIGN.findall(prompt)) // _SIGNS_A_WORD
     return (
-        len(words) >= _FEWEST_WORDS
+        words >= _FEWEST_WORDS
         and len(prompt) <= _ANSWER_CHARS
         and prompt[0] not in "</"
         and prompt.rstrip()[-1] not in ASKS
@@ -371,7 +373,7 @@ def _pull_request(rows: Sequence[Row]) -> list[Said]:
 def _listed(told: Sequence[Statement]) -> str:
     """Join the first two statements, without a repeated head; ";" separates those without a full stop."""
     texts = without_repeated_heads([(each.head, each.says) for each in told[:2]])
-    return " ".join(each if each[-1] in ".!?" else f"{each};" for each in texts).rstrip(";")
+    return " ".join(each if each[-1] in _STOPS else f"{each};" for each in texts).rstrip(";")
 
 
 def without_repeated_heads(told: Iterable[tuple[str, str]]) -> list[str]:

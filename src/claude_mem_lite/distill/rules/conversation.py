@@ -5,19 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from claude_mem_lite.distill.observation import SUMMARY_CHARS, Capture, Observation, Skip
+from claude_mem_lite.distill.phrases import is_small_talk
 from claude_mem_lite.distill.rules import compaction, fields
 from claude_mem_lite.quoting import OPEN, named, quote_blocks, quoted
 from claude_mem_lite.text import clean, clip, first_sentence, join, one_line, sentences
 
-# A prompt of only these words requests nothing new.
-_CONSENT = frozenset({
-    "again", "ahead", "alright", "and", "carry", "continue", "cool", "do", "doing", "done",
-    "exactly", "fine", "g'wan", "go", "going", "good", "great", "it", "ja", "jo", "k", "keep",
-    "let's", "lgtm", "looks", "mach", "nein", "next", "nice", "no", "nope", "now", "oh", "ok",
-    "okay", "on", "perfect", "please", "proceed", "resume", "right", "run", "so", "sounds", "stop",
-    "sure", "thank", "thanks", "that", "then", "this", "try", "weiter", "well", "works", "yeah",
-    "yep", "yes", "you",
-})  # fmt: skip
 _FROM_THE_CLIENT = (
     "<task-notification",
     "<teammate-message",
@@ -53,10 +45,10 @@ def observe_prompt(capture: Capture) -> Observation | Skip:
     """Describe a prompt by the user's own words."""
     words = _ADDED.sub("", fields.text(capture.payload, "prompt")).strip()
     if words.startswith(_FROM_THE_CLIENT):
-        return Skip("not written by the user")
+        return Skip("written by the client, not by the user")
     if _BARE_SLASH_COMMAND.match(words):
         return Skip("a slash command without arguments")
-    if _is_consent(words):
+    if is_small_talk(words):
         return Skip("a prompt that only consents")
     return _words(words)
 
@@ -201,7 +193,7 @@ def observe_task(capture: Capture) -> Observation | Skip:
 def asked(prompt: str | None) -> str:
     """Return the request in a prompt, as in "Asked: Fix the import"; "" if the prompt has none."""
     words = clean(prompt or "").strip()
-    if words.startswith(_FROM_THE_CLIENT) or _is_consent(words):
+    if words.startswith(_FROM_THE_CLIENT) or is_small_talk(words):
         return ""
     why = one_line(first_sentence(quote_blocks(words, fences=True)), 160).strip()
     return f"Asked: {why}" if why else ""
@@ -219,8 +211,3 @@ def with_reason(report: Observation, prompt: str | None) -> Observation:
     if not why or len(report.summary) + len(why) > SUMMARY_CHARS:
         return report
     return replace(report, summary=f"{report.summary}\n{why}")
-
-
-def _is_consent(words: str) -> bool:
-    found = re.findall(r"[\w']+", words[:200].lower())
-    return len(words) < 80 and all(word in _CONSENT or len(word) == 1 for word in found)  # noqa: PLR2004 - a whole sentence is longer
