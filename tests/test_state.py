@@ -109,8 +109,9 @@ def test_lists_in_chinese_have_heads_too() -> None:
     told = state_of(rows(("UserPromptSubmit", "改标签"), ("Stop", report))).statements
 
     assert [(each.head, each.says) for each in told] == [
-        ("修改说明", "`shelf.py`\uff1a标签按年份排序。"), ("修改说明", "`label.py`\uff1a标签用两种语言打印。"),
-    ]  # fmt: skip
+        ("修改说明", "`shelf.py`\uff1a标签按年份排序。"),
+        ("修改说明", "`label.py`\uff1a标签用两种语言打印。"),
+    ]
 
 
 @pytest.mark.parametrize(
