@@ -110,6 +110,17 @@ def test_what_zsh_rejects_is_one_failure_whatever_it_expands(memory: Path) -> No
     assert "failed in 2 sessions: “(eval):1: == not found”." in told
 
 
+def test_a_program_that_bash_does_not_find_is_a_failure_behind_a_pipe(memory: Path) -> None:
+    """An error of bash itself counts, whatever the exit status; a program's long path is shown whole."""
+    old, new = (f"'/mnt/c/Program Files/Big Shelf Tools/v6.{n}/gnuBins/Win32/bin/make.exe'" for n in (2, 3))
+    error = f"/bin/bash: line 1: {old.strip(chr(39))}: No such file or directory"
+    session("s1", call(f"{old} -f all.mk build 2>&1 | tail -5", output=error), call(f"{new} -f all.mk build"))
+
+    (found,) = told_findings(findings.known("/p"))
+
+    assert (found.command, found.works) == (f"{old} -f all.mk build", f"{new} -f all.mk build")
+
+
 def test_a_known_error_that_a_pipe_hides_is_met_again(memory: Path) -> None:
     """A line in the output of a pipe that exits 0 counts if it failed a call before, except in lookups."""
     error = "pattern ./...: directory prefix . does not contain main module"

@@ -15,7 +15,7 @@ LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
 _BRIEF = 100
 _SET = re.compile(r"^(?:set [-+]\w+(?: pipefail)?\s*(?:;|&&)\s*)+")
 _LONG_TEXT = re.compile(
-    r"([\"'])(?=(?:(?!\1)\S)*(?: (?:(?!\1)\S)*){3}|.{60})(?:(?!\1).){20,}\1"
+    r"([\"'])(?![/~]|[A-Za-z]:)(?=(?:(?!\1)\S)*(?: (?:(?!\1)\S)*){3}|.{60})(?:(?!\1).){20,}\1"
 )  # a sentence, a script
 _STEP = re.compile(r".*?(?:&&|;) ")
 _INPUT_CHARS, _INPUTS = 60, 3

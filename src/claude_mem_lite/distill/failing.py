@@ -41,8 +41,8 @@ _TRIED = 15
 _NAMED = 0.01  # minimum likeness of a call to a program that the error names
 _RED = 1e-3  # factor on likeness: any call that worked ranks above one that only reached other failures
 _HIDDEN_LINES = 10  # of an output that may show a known error
-# A line with fewer words makes no signature; zsh's says more: "== not found".
-_FEWEST_WORDS, _FEWEST_OF_ZSH = 3, 2
+# A line with fewer words makes no signature; a shell's says more: "== not found".
+_FEWEST_WORDS, _FEWEST_OF_SHELL = 3, 2
 NAMELESS = "-"  # the rule, as stored, of a problem in the code that names none
 # The end of a call whose exit status says nothing: "… || true", "…; echo done". And what throws work away:
 # it may have worked, but is no advice.
@@ -59,8 +59,8 @@ _PATH = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?/[^\s'\"`,;:()\[\]]+|[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.[a-z]{1,4}\b(?!\()"
 )
 _POSITION = re.compile(r"^(?:\w+: )?(?P<file>\S*?[\w)])[:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
-# zsh's own error, which a pipe hides: Claude Code runs a command by `eval`.
-BY_ZSH = re.compile(r"^\(eval\):\d+: \S.*", re.MULTILINE)
+# The shell's own error, which a pipe hides; zsh's says `eval`, by which Claude Code runs a command.
+BY_SHELL = re.compile(r"^(?:\(eval\):|(?:/[\w/]*/)?(?:ba|da)?sh: (?:line )?)\d+: (?!cd: )\S.*", re.MULTILINE)
 # A word that zsh expands: a pattern, or "=name" for the path of a program.
 _EXPANDED = re.compile(r"(?<!\S)=\S*|\S*[*?\[]\S*")
 _SHELL = re.compile(r"^(?:\(eval\)|[\w/.-]*sh):(?: ?(?:line )?\d+:)? ?|^\(eval\):(?=\w+:\d)")
@@ -302,13 +302,13 @@ def error_of(capture: Capture) -> Error | None:
     code, output = exit_code(bash.output(capture))
     only_looks = all(map(shell.is_lookup, steps))
     problem = "" if only_looks else first_problem(output)
-    by_zsh = BY_ZSH.search(output)
-    is_hidden = by_zsh or (problem and "|" in command)
+    by_shell = BY_SHELL.search(output)
+    is_hidden = by_shell or (problem and "|" in command)
     has_failed = bool(has_failed or code or is_hidden) and not bash.is_cut_short(steps, code)
     if not steps or not has_failed or any(map(is_probe, steps)):
         return None
-    if by_zsh:
-        return _error_of_zsh(in_line(capture, by_zsh[0]))
+    if by_shell:
+        return _error_of_shell(in_line(capture, by_shell[0]))
     tests = runners.test_run(output)
     if tests and tests.has_failed:
         failed = _error(tests.reason or bash.error_line(steps, output), capture, is_look=False)
@@ -355,10 +355,10 @@ def _as_before(capture: Capture, known: Collection[str]) -> Error | None:
     return next((error for error in found if error and error.signature in known), None)
 
 
-def _error_of_zsh(line: str) -> Error | None:
-    """Return the error that zsh itself reports; its signature leaves out the words that zsh expands."""
+def _error_of_shell(line: str) -> Error | None:
+    """Return the error that the shell itself reports; its signature leaves out the words that zsh expands."""
     signature = without_numbers(_EXPANDED.sub("…", _SHELL.sub("", line)))
-    return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_OF_ZSH else None
+    return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_OF_SHELL else None
 
 
 def _without_operands(says: str, capture: Capture) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from claude_mem_lite.distill.calls import only_looks, without_numbers
-from claude_mem_lite.distill.failing import BY_ZSH, NAMELESS, is_prepared
+from claude_mem_lite.distill.failing import BY_SHELL, NAMELESS, is_prepared
 from claude_mem_lite.distill.rules.hunks import same_start
 from claude_mem_lite.distill.rules.shell import steps
 from claude_mem_lite.quoting import quoted
@@ -83,9 +83,9 @@ class Finding:
 
     @property
     def is_slip(self) -> bool:
-        """Whether the call only looked for something, or a `cd` failed; what zsh rejects is no slip."""
+        """Whether the call only looked for something, or a `cd` failed; what the shell rejects is no slip."""
         by_cd = self.command.startswith("cd ") and _BY_CD.search(self.error) is not None
-        return by_cd or (only_looks(self.command) and not BY_ZSH.match(self.error))
+        return by_cd or (only_looks(self.command) and not BY_SHELL.match(self.error))
 
     @property
     def in_general(self) -> "Finding":
@@ -248,8 +248,8 @@ def _begin(calls: Sequence[str]) -> list[str]:
 def _cure(row: Row) -> str:
     """Return what worked, if it is akin to the failed call by half of its words, a program, or the error.
 
-    What zsh rejects needs a close cure. No cure are the call's own steps without the last, which failed, and
-    a command that skips a check.
+    What the shell rejects needs a close cure. No cure are the call's own steps without the last, which
+    failed, and a command that skips a check.
     """
     if row.rule:
         return row.works
@@ -259,7 +259,7 @@ def _cure(row: Row) -> str:
         is_cure = any(step.words not in given for step in steps(row.works))
     else:
         is_cure = _SKIPS not in its
-    close = _is_close(row) if BY_ZSH.match(row.error) else is_akin(row.command, row.works, row.error)
+    close = _is_close(row) if BY_SHELL.match(row.error) else is_akin(row.command, row.works, row.error)
     return row.works if is_cure and close else ""
 
 

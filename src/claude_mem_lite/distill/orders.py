@@ -37,7 +37,7 @@ _HARM = (
 _ERRAND = ("sends for something on the net", "names a host on the net", "has something installed or run")
 _AI = (
     r"(?:ais?|llms?|(?:ai|language|coding) (?:models?|tools?|assistants?|agents?)|assistants?|agents?"
-    r"|claude(?: code)?|gpt|chat ?bots?|copilot|(?:automated|autonomous) \w+)"
+    r"|claude(?: code)?(?![. ]?md\b)|gpt|chat ?bots?|copilot|(?:automated|autonomous) \w+)"
 )
 _MUST = (
     r"(?:must|should|shall|have to|has to|needs? to|ought to|is to|are to|will always|will never|may not"
