@@ -75,6 +75,20 @@ def test_one_old_problem_is_told_of_a_command(memory: Path) -> None:
     assert "Old problem, met in 3 sessions" in start()
 
 
+def test_what_another_session_met_without_a_cure_is_told_at_the_next_failure(memory: Path) -> None:
+    """A call that fails as one did before is told so, even if nothing that worked is known."""
+    failed = call(
+        "dock compose config -q", error="The command 'dock' could not be found in this WSL 2 distro."
+    )
+    session("s1", failed, EDIT)
+    error = error_of(failed)
+    assert error is not None
+
+    told = blocks.for_failure("/p", error.signatures, "dock compose config -q", session_id="s2").text
+
+    assert "`dock compose config -q` failed in 1 session: “The command 'dock' could not be found" in told
+
+
 def test_a_check_that_meets_an_old_problem_is_told_so(memory: Path) -> None:
     """The block for a failed call says that the problem is older; a new problem gets no block."""
     for name in ("s1", "s2"):

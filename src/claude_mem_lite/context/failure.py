@@ -96,12 +96,17 @@ def with_failed(past: Past) -> Past:
 def as_before(
     past: Past, signatures: Collection[str], command: str, *, session_id: str, budget_tokens: int
 ) -> Section:
-    """Return what worked in other sessions after a failure, or that it is an old problem; else no lines."""
+    """Return what worked in other sessions after a failure, or else that they met it, too.
+
+    A rule of a linter or compiler that is broken again is no news, unless the place is the same.
+    """
     section = Section("failure", "This has failed before")
     rows = finding_rows.known(past.project_dir, signatures=signatures, without=session_id)
     found = findings(rows, command=command)
-    known = (each for each in found if each.works or (each.is_old and each.signature in signatures))
-    lines = [_line(past, each, each.says) for each in known]
+    met = (each for each in found if not each.is_slip)
+    same = [each for each in met if (each.signature in signatures if each.is_old else not each.rule)]
+    cured = [each for each in found if each.works]
+    lines = [_line(past, each, each.says) for each in cured or same]
     fill(section, lines or shared.as_before(past, signatures), budget_tokens=budget_tokens, said=Said())
     return section
 
