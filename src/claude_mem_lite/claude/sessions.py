@@ -12,6 +12,7 @@ from claude_mem_lite.claude.prompts import Told, WrittenLearning
 from claude_mem_lite.claude.request_cycle import PACE_S, Step
 from claude_mem_lite.distill.observation import SUMMARY_CHARS
 from claude_mem_lite.distill.record import MAX_KEY_FILES, SPOKEN, summarize_session
+from claude_mem_lite.distill.rules.teammates import RECEIVED
 from claude_mem_lite.distill.sameness import terms
 from claude_mem_lite.distill.typed import CONTENT_CHARS
 from claude_mem_lite.learnings import evolve
@@ -151,7 +152,7 @@ def _told(session: Session, rows: Sequence[Observation], known: Sequence[Learnin
     for row in rows:
         if row.tool_name in SPOKEN:
             close()
-            name = "request" if row.tool_name == "UserPromptSubmit" else "report"
+            name = "request" if row.tool_name in {"UserPromptSubmit", RECEIVED} else "report"
             transcript.add(name, clip(row.summary, min(_SAID_CHARS, 3 * width) or 200), id=_short(row.id))
         elif row.tier == "low":
             done.append(f"- {row.title}")
