@@ -120,6 +120,26 @@ def _go(_: re.Pattern[str], output: str) -> Counter[str]:
     return Counter(passed=passed, failed=failed)
 
 
+def _last(verdict: re.Pattern[str], output: str) -> Counter[str]:
+    """Count the results in the last verdict line: those before it are about parts of the run."""
+    lines = [match[0] for match in verdict.finditer(output)]
+    return _words(verdict, lines[-1])
+
+
+def _ctest(verdict: re.Pattern[str], output: str) -> Counter[str]:
+    """Count the results of CTest, which prints the share of those that passed, the failed and all."""
+    _, failed, total = map(int, re.findall(r"\d+", verdict.search(output)[0]))  # type: ignore[index]
+    return Counter(failed=failed, passed=total - failed)
+
+
+def _flutter(verdict: re.Pattern[str], output: str) -> Counter[str]:
+    """Count the results in the last line of `dart test`: "00:05 +10 ~1 -2: Some tests failed."."""
+    tally: Counter[str] = Counter()
+    for match in verdict.finditer(output):
+        tally = Counter({name: int(match[name] or 0) for name in ("passed", "skipped", "failed")})
+    return tally
+
+
 class _Runner:
     """A test runner: patterns of its verdict, failed tests and reasons, and the function that counts."""
 
@@ -231,6 +251,52 @@ _RUNNERS = (
         verdict=r"^[ \t]*\d+ (?:pass|fail)$",
         failing=r"^\(fail\) (?P<name>.*)$",
         evidence=r"^(?:error: .*|Expected: .*|Received: .*)$",
+    ),
+    _Runner(
+        "gradle test",
+        verdict=r"^\d+ tests? completed, \d+ (?:failed|skipped)\b.*$",
+        failing=r"^(?P<name>\S.* > .*) FAILED$",
+        evidence=r"^[ \t]+[\w.]+(?:Error|Exception)\b.*$",
+    ),
+    _Runner(
+        "flutter test",
+        verdict=r"^\d\d:\d\d(?: \+(?P<passed>\d+))?(?: ~(?P<skipped>\d+))?(?: -(?P<failed>\d+))?"
+        r": (?:All|Some) tests .*$",
+        failing=r"^\d\d:\d\d [-+~ \d]+: (?P<name>.*) \[E\]$",
+        evidence=r"^[ \t]+(?:Expected: .*|Actual: .*|[\w.]*(?:Error|Exception)\b.*)$",
+        tally=_flutter,
+    ),
+    _Runner(
+        "swift test",
+        verdict=r"^[ \t]*Executed \d+ tests?, with (?:\d+ tests? skipped and )?\d+ failures?\b.*$",
+        failing=r"^Test Case '(?:-\[)?(?P<name>[^'\]]+)\]?' failed\b",
+        evidence=r"^\S+:\d+: error: .*$",
+        tally=_last,
+    ),
+    _Runner(
+        "mix test",
+        verdict=r"^(?:\d+ (?:doctests?|propert\w+), )*\d+ tests?, \d+ failures?\b.*$",
+        failing=r"^[ \t]+\d+\) test (?P<name>.*)$",
+        evidence=r"^[ \t]+(?:\*\* \(.*|(?:left|right|code): .*)$",
+    ),
+    _Runner(
+        "ctest",
+        verdict=r"^\d+% tests passed, \d+ tests? failed out of \d+$",
+        failing=r"^[ \t]+\d+ - (?P<name>\S+) \(.*\)$",
+        evidence=r"^.*\*\*\*(?:Failed|Exception|Timeout)\b.*$",
+        tally=_ctest,
+    ),
+    _Runner(
+        "playwright",
+        verdict=r"^[ \t]+\d+ (?:passed|failed|flaky|skipped)(?: \([\d.]+m?s?\))?$",
+        failing=r"^[ \t]+\d+\) (?P<name>\S.* › .*?)[ \u2500]*$",
+        evidence=_JS_EVIDENCE,
+    ),
+    _Runner(
+        "deno test",
+        verdict=r"^(?:ok|FAILED) \| \d+ passed\b.*$",
+        failing=r"^(?P<name>\S.*) \.\.\. (?:.*)FAILED\b.*$",
+        evidence=r"^error: .*$",
     ),
 )
 _TOLD = re.compile(
