@@ -602,7 +602,9 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
             name, call("cd lib && make check 2>&1 | tail -3"), call("make check"),
             call("cd web && PORT=4011 CI=1 npx vitest"), call("HOME=/tmp/x bin/rails test"),
             call("JAVA_HOME=/usr/lib/java-17 gradle check"),
-            call("git push"), call("cat notes.md"), call('make "the docs"'),
+            call("export JAVA_HOME=$(/usr/libexec/java_home -v 17) && ./gradlew test"),
+            call("~/sdk/adb shell x"),
+            call("git push"), call("cat notes.md"),
             call("make x > /tmp/out"), call("/tmp/try.sh"),  # noqa: S108 - a word
             call("make x || exit 1"),
             call("'/mnt/c/Big Tools/make.exe' CONF=all build -j$(nproc)"),
@@ -617,7 +619,8 @@ def test_a_start_names_what_sessions_run(memory: Path) -> None:
 
     assert line == (
         "Run most here: `cd lib && make check`, `cd web && PORT=4012 CI=1 npx vitest`, `bin/rails test`,"
-        " `JAVA_HOME=/usr/lib/java-17 gradle check`, `make 'the docs'`, `make x`,"
+        " `JAVA_HOME=/usr/lib/java-17 gradle check`,"
+        " `JAVA_HOME=$(/usr/libexec/java_home -v 17) ./gradlew test`, `make x`, `~/sdk/adb …`,"
         " `'/mnt/c/Big Tools/make.exe' …`"
     )
 

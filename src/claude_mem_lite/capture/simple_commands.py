@@ -143,6 +143,7 @@ class Script:
         self.commands: list[Command] = []
         self.cuts: list[tuple[int, int, str]] = []
         self._at = self._depth = 0  # `_depth` counts substitutions
+        self._exported: list[str] = []  # assignments that hold for the commands after them
         self._texts: list[tuple[str, bool, Command]] = []  # here-documents that begin with the next line
         try:
             self._read("")
@@ -205,6 +206,7 @@ class Script:
         if not words and not command.outputs:
             return
         command.words = tuple(words) or (":",)
+        command.variables[:0] = self._exported
         self.commands.append(command)
         if piped_from:
             piped_from.reader = command.program
@@ -216,6 +218,8 @@ class Script:
         if program in {"cd", "pushd"}:
             target = os.path.expanduser(words[-1] if words[1:] else "~")
             self.folder = os.path.join(self.folder, "$OLDPWD" if target == "-" else target)
+        elif program == "export":
+            self._exported += filter(_is_assignment, words[1:])
         elif program == "eval":
             self._run(" ".join(words[1:]))
         elif program in _SHELLS and any(map(_is_inline, words)):

@@ -31,7 +31,7 @@ _CHARS = 400
 _YOUNG = 20  # a project with fewer sessions is young
 _COMMANDS = 8  # most commands in the line of commands run most
 # A command's `cd` prefix, variables and rest; a prefix in less than this share of its runs is ignored.
-_HOW, _SELDOM = re.compile(r"((?:cd \S+ && )?)((?:\w+=\S* )*)(.+)"), 0.25
+_HOW, _SELDOM = re.compile(r"((?:cd \S+ && )?)((?:\w+=(?:\$\([^)]*\)|\S)* )*)(.+)"), 0.25
 _FINDINGS = 20  # most findings that get a line
 _COMMAND = re.compile(r"`([^`]+)`")
 _SUBS = 2  # words of a sub-command, as in `gh pr create`

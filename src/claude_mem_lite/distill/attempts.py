@@ -48,12 +48,13 @@ _BIN = re.compile(r"(?:[\w.-]+/)*bin/")  # a folder in which a project keeps pro
 _WHOLE_CHARS, _RAN_CHARS = 60, 160
 # A command with one of these is not run again as it is: a part left out, a variable, a temporary file.
 _ONE_TIME = re.compile(r"[\n…$]|\s-$|/(?:tmp|var/folders)/")
-_NOT_RUN = _VERSIONING | _ENDINGS
+_NOT_RUN, _ABSOLUTE = _VERSIONING | _ENDINGS, ("/", "~/")
 # Wrappers that are left out when a command is repeated. `_NOWHERE` matches a folder or a variable's value
 # that exists on one machine only, or in one worktree (.worktrees/x); system folders do not count:
 # JAVA_HOME=/usr/lib/jvm/java-17.
 _ASIDE = frozenset({"timeout", "time", "nice", "nohup", "command", "builtin", "exec", "stdbuf", "xargs"})
 _NOWHERE = re.compile(r"^[~/]|^[A-Za-z]:|(?:^|/)\.\w|=(?:~|/(?!usr/|opt/|Library/|nix/))|[$'\"`*…\[]|\.\.")
+_FOUND_OUT = re.compile(r"=\$\([^$`*…]+\)$")  # a variable's value that a command finds out
 _GITS = ("fatal", "error", "CONFLICT", "hint", "!", "remote")  # git's own errors begin with these
 
 _PROGRAM = re.compile(r"[\w.+-]+")
@@ -176,12 +177,14 @@ def succeeded(observation: Noted) -> Iterable[Key]:
 def ran(observation: Noted, *, is_whole: bool = False) -> list[Ran]:
     """Return the commands of an observation that worked, without read-only ones, probes and version control.
 
-    With `is_whole`, return [] if one of them is long, or names a file, a text or a place.
+    Programs run by their absolute paths are left to `by_path`. With `is_whole`, they are included, and the
+    result is [] if a command is long, or names a file, a text or a place.
     """
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
     steps = (step for step in _steps(observation) if not (shell.is_lookup(step) or is_probe(step)))
     own = (step for step in steps if not (step.program in _NOT_RUN or step.text or step.outputs))
+    own = (step for step in own if is_whole or not step.words[0].startswith(_ABSOLUTE))
     told = [_ran(step) for step in own]
     if is_whole:
         is_short = all(len(each.words) <= _WHOLE_CHARS for each in told)
@@ -194,8 +197,9 @@ def by_path(observation: Noted) -> list[str]:
     """Return the programs that an observation ran by their absolute paths, as "PROGRAM …"."""
     if observation.tool_name != "Bash" or _FAILED.search(observation.summary):
         return []
-    paths = sorted({step.words[0] for step in _steps(observation) if step.words[0].startswith("/")})
-    return [f"{shlex.quote(each)} …" for each in paths if not _ONE_TIME.search(each)]
+    paths = sorted({step.words[0] for step in _steps(observation) if step.words[0].startswith(_ABSOLUTE)})
+    shown = ((each[:2], each[2:]) if each[0] == "~" else ("", each) for each in paths)
+    return [f"{home}{shlex.quote(path)} …" for home, path in shown if not _ONE_TIME.search(path)]
 
 
 def at_forge(observation: Noted) -> list[str]:
@@ -239,7 +243,7 @@ def _ran(step: Command) -> Ran:
     """Return a command as it has to be run, without a folder or variables of one machine only."""
     words = step.outer if step.outer and step.outer[0] not in _ASIDE else step.words
     folder = "" if _NOWHERE.search(step.folder) else os.path.normpath(step.folder or ".").replace("./", "", 1)
-    variables = [each for each in step.variables if not _NOWHERE.search(each)]
+    variables = [each for each in step.variables if _FOUND_OUT.search(each) or not _NOWHERE.search(each)]
     return Ran("" if folder == "." else folder, " ".join(variables), shlex.join(words))
 
 
