@@ -121,6 +121,16 @@ def test_a_program_that_bash_does_not_find_is_a_failure_behind_a_pipe(memory: Pa
     assert (found.command, found.works) == (f"{old} -f all.mk build", f"{new} -f all.mk build")
 
 
+def test_a_program_that_is_not_found_is_one_failure_in_every_shell(memory: Path) -> None:
+    """Shells word it differently; the program's path is a cure, another call of it is none."""
+    session("s1", call("adb devices", error="(eval):1: command not found: adb"), call("/sdk/adb devices -l"))
+    session("s2", call("adb shell x", error="bash: adb: command not found"), call("/sdk/adb pull /a /b"))
+
+    (found,) = told_findings(findings.known("/p"))
+
+    assert (len(found.sessions), found.command, found.works) == (2, "adb devices", "/sdk/adb devices -l")
+
+
 def test_a_known_error_that_a_pipe_hides_is_met_again(memory: Path) -> None:
     """A line in the output of a pipe that exits 0 counts if it failed a call before, except in lookups."""
     error = "pattern ./...: directory prefix . does not contain main module"

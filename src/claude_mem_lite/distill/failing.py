@@ -64,6 +64,8 @@ BY_SHELL = re.compile(r"^(?:\(eval\):|(?:/[\w/]*/)?(?:ba|da)?sh: (?:line )?)\d+:
 # A word that zsh expands: a pattern, or "=name" for the path of a program.
 _EXPANDED = re.compile(r"(?<!\S)=\S*|\S*[*?\[]\S*")
 _SHELL = re.compile(r"^(?:\(eval\)|[\w/.-]*sh):(?: ?(?:line )?\d+:)? ?|^\(eval\):(?=\w+:\d)")
+# The forms in which shells say that there is no such program.
+_NOT_FOUND = re.compile(r"^(?:command not found: (\S+)|(\S+): (?:command )?not found)$")
 # A linter's or compiler's rule name, at the end of a message or inside it.
 _RULE = re.compile(
     r"\((?P<round>[a-z][\w/-]{2,})\)$|\[(?P<square>[\w@/-]{3,})\]$|\s{2,}(?P<last>@?[a-z][\w-]*(?:/[\w-]+)*)$"
@@ -337,7 +339,7 @@ def _error(line: str, capture: Capture, *, is_look: bool) -> Error | None:
     line = in_line(capture, line)
     if not line:
         return None
-    says = _POSITION.sub("", _SHELL.sub("", line))
+    says = _NOT_FOUND.sub(r"\1\2: command not found", _POSITION.sub("", _SHELL.sub("", line)))
     signature = without_numbers(says) if is_look else _signature(_without_operands(says, capture))
     if capture.tool_name in LOOKING:
         given = (fields.argument(capture, name) for name in _PATHS)
@@ -357,7 +359,8 @@ def _as_before(capture: Capture, known: Collection[str]) -> Error | None:
 
 def _error_of_shell(line: str) -> Error | None:
     """Return the error that the shell itself reports; its signature leaves out the words that zsh expands."""
-    signature = without_numbers(_EXPANDED.sub("…", _SHELL.sub("", line)))
+    says = _NOT_FOUND.sub(r"\1\2: command not found", _SHELL.sub("", line))
+    signature = without_numbers(_EXPANDED.sub("…", says))
     return Error(line, signature) if len(_PLAIN.findall(signature)) >= _FEWEST_OF_SHELL else None
 
 

@@ -17,13 +17,11 @@ RECURS = 2  # sessions that have met a failure before it is reported unasked
 _CALL_CHARS, _CURE_CHARS, _ERROR_CHARS, _OLD_CHARS, _WORKS_CHARS = 110, 160, 60, 140, 60
 _KEPT = 2  # words of a long call that stay at its start, and before the first difference
 _RULES = 6
-_PROGRAM = re.compile(r"[\w.+-]+")
 # A finding of several sessions shows the words with which at least 80 % of the last 5 sessions' calls begin.
 _LAST, _MOST = 5, 0.8
-_TELLING = 6  # letters; two calls that share a word of this length are akin
 _SKIPS, _AND = "--no-verify", " && "
 # Errors of a failed `cd`: "bash: line 1: cd: src: No such file …", "(eval):cd:1: no such file …"
-_BY_CD, _QUOTE = re.compile(r"\bcd\b\W"), re.compile(r"[\"']")
+_BY_CD, _QUOTE, _FOLDER = re.compile(r"\bcd\b\W"), re.compile(r"[\"']"), re.compile(r"\S*/(?=[^/\s])")
 
 
 class Row(Protocol):
@@ -79,7 +77,7 @@ class Finding:
     @property
     def is_close(self) -> bool:
         """Whether the cure shares at least half of the call's words and differs from the call."""
-        return _is_close(self)
+        return shares_half(self.command, self.works)
 
     @property
     def is_slip(self) -> bool:
@@ -205,7 +203,7 @@ def _with_cure(rows: Sequence[Row], command: str) -> Row:
     """Return the row most like a command, the last of equals; rows with a close cure or any come first."""
     wanted = set(command.split())
     cured = [row for row in rows if _cure(row)] or rows
-    close = [row for row in cured if _is_close(row)] or cured
+    close = [row for row in cured if shares_half(row.command, row.works)] or cured
     return max(reversed(close), key=lambda row: len(wanted & set(row.command.split())))
 
 
@@ -246,10 +244,9 @@ def _begin(calls: Sequence[str]) -> list[str]:
 
 
 def _cure(row: Row) -> str:
-    """Return what worked, if it is akin to the failed call by half of its words, a program, or the error.
+    """Return what worked, if it has half of the failed call's words; for a linter's rule, whatever worked.
 
-    What the shell rejects needs a close cure. No cure are the call's own steps without the last, which
-    failed, and a command that skips a check.
+    No cure are the call's own steps without the last, which failed, and a command that skips a check.
     """
     if row.rule:
         return row.works
@@ -259,19 +256,14 @@ def _cure(row: Row) -> str:
         is_cure = any(step.words not in given for step in steps(row.works))
     else:
         is_cure = _SKIPS not in its
-    close = _is_close(row) if BY_SHELL.match(row.error) else is_akin(row.command, row.works, row.error)
-    return row.works if is_cure and close else ""
+    return row.works if is_cure and shares_half(row.command, row.works) else ""
 
 
-def _is_close(failed: Row | Finding) -> bool:
-    mine, its = (set(_QUOTE.sub("", told).split()) for told in (failed.command, failed.works))
-    return 2 * len(mine & its) >= len(mine) and failed.command != failed.works
+def shares_half(command: str, works: str) -> bool:
+    """Tell whether a call that worked differs from a failed one, but has half of its words or no others.
 
-
-def is_akin(command: str, works: str, error: str) -> bool:
-    """Tell whether a call that worked is akin to a failed one: by words, a program, or the error."""
-    mine, its = set(command.split()), set(works.split())
-    if 2 * len(mine & its) >= len(mine) or any(len(word) >= _TELLING and word in works for word in mine):
-        return True
-    programs, others = ({step.program for step in steps(told)} for told in (command, works))
-    return not others.isdisjoint(programs | set(_PROGRAM.findall(error)))
+    A program or a file has the same name in another folder.
+    """
+    mine, its = (_FOLDER.sub("", _QUOTE.sub("", told)).split() for told in (command, works))
+    shared = {*mine} & {*its}
+    return command != works and bool(its) and ({*its} <= shared or 2 * len(shared) >= len({*mine}))

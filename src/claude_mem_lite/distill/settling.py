@@ -8,7 +8,7 @@ from typing import Any
 
 from claude_mem_lite.distill.calls import shape
 from claude_mem_lite.distill.failing import VERSIONING, is_prepared
-from claude_mem_lite.distill.findings import Row, is_akin
+from claude_mem_lite.distill.findings import Row, shares_half
 from claude_mem_lite.distill.rules.shell import steps
 
 _FILE = "…"
@@ -156,7 +156,7 @@ def _without(given_up: set[str], command: str, works: str, instead: str) -> tupl
     if given_up & set(works.split()) <= set(command.split()):
         command, works = (" ".join(w for w in told.split() if w not in given_up) for told in (command, works))
         return command, works
-    return command, instead if is_akin(command, instead, "") else ""
+    return command, instead if shares_half(command, instead) else ""
 
 
 def _renamed(told: str, command: str, old: str, new: str) -> str:
