@@ -80,10 +80,11 @@ def test_a_prompt_recalls_what_answers_it(pond: Path) -> None:
         ("水を嫌うのはポンプの油が漏れているためです。", "なぜポンプから油が?", "はい"),
         ("水泵漏油。所以水獭不下水。", "水獭为什么不下水?", "好的"),
         ("펌프에서 기름이 샌다.", "펌프 기름은 왜?", "네"),
+        ("Насос теряет масло, поэтому выдры боятся воды.", "Почему выдрам не нравятся насосы?", "да"),  # noqa: RUF001
     ],
 )
-def test_scripts_that_part_no_words_are_recalled(pond: Path, row: str, prompt: str, silent: str) -> None:
-    """Chinese, Japanese and Korean text is recalled by words inside unseparated text."""
+def test_other_scripts_are_recalled(pond: Path, row: str, prompt: str, silent: str) -> None:
+    """Chinese, Japanese and Korean are recalled by words inside unseparated text, Russian in all forms."""
     remember("cccccccc11", row, row)
 
     assert [text for text in texts(ask(prompt)) if "cccccccc" in text]

@@ -21,7 +21,7 @@ from claude_mem_lite.search.hybrid import Searcher
 from claude_mem_lite.search.ranking import analyze
 from claude_mem_lite.search.results import Found
 from claude_mem_lite.search.times import read
-from claude_mem_lite.search.words import STOP_WORDS, forms, lemma, stem, words
+from claude_mem_lite.search.words import STOP_WORDS, forms, is_prefix, lemma, stem, words
 from claude_mem_lite.storage import queries
 from claude_mem_lite.storage.search import Scope
 
@@ -105,6 +105,20 @@ def test_the_forms_of_a_word_are_one_lemma(word: str, others: list[str]) -> None
 
     assert {lemma(other) for other in others} == {lemma(word)}
     assert {stem(other) for other in [word, *others]} <= asked_for
+
+
+@pytest.mark.parametrize(("name", "family"), CASES["slavic"])
+def test_the_endings_of_slavic_words_do_not_count(name: str, family: list[str]) -> None:
+    """Cases, numbers and persons of a word share a lemma, with which the index's words begin."""
+    assert {lemma(word) for word in family} == {name}
+    assert all(word.startswith(name) for word in family)
+    assert is_prefix(name)
+
+
+@pytest.mark.parametrize(("asked", "terms"), CASES["foreign"])
+def test_function_words_of_other_languages_are_no_terms(asked: str, terms: list[str]) -> None:
+    """A question in another language is asked of the memory without its function words."""
+    assert [term.lemma for term in analyze(asked).terms] == terms
 
 
 @pytest.mark.parametrize(

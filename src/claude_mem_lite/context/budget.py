@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from claude_mem_lite.context.text import vetted
-from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.search.words import function_words, words
 from claude_mem_lite.text import estimate_tokens
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _repeats(told: frozenset[str], said: frozenset[str]) -> bool:
 
 def _words(line: Line) -> frozenset[str]:
     """Return the words that a line is compared by; none for a heading, whose words other lines may repeat."""
-    return frozenset() if line.kind == HEADING else frozenset(words(line.says)) - STOP_WORDS
+    return frozenset() if line.kind == HEADING else frozenset(words(line.says)) - function_words()
 
 
 _NOTHING = Line("", HEADING, "", 0, "")

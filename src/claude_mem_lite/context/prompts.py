@@ -3,7 +3,7 @@
 import re
 
 from claude_mem_lite.distill.phrases import is_small_talk
-from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.search.words import function_words, words
 from claude_mem_lite.text import UNPARTED
 
 # Most of a long prompt is pasted text, whose end says what it is. Characters read from the start of the first
@@ -59,4 +59,4 @@ def _tells(text: str) -> bool:
 
 
 def _is_chatter(word: str) -> bool:
-    return word in STOP_WORDS or word in _CHATTER or is_small_talk(word)
+    return word in function_words() or word in _CHATTER or is_small_talk(word)

@@ -23,7 +23,7 @@ from claude_mem_lite.distill.rules.conversation import report_of
 from claude_mem_lite.distill.statements import mark, statements
 from claude_mem_lite.quoting import named, quoted
 from claude_mem_lite.search import ranking, times
-from claude_mem_lite.search.words import STOP_WORDS, words
+from claude_mem_lite.search.words import function_words, words
 from claude_mem_lite.storage import search as search_rows
 from claude_mem_lite.storage.context import RECALL, began
 from claude_mem_lite.storage.search import Scope
@@ -384,7 +384,7 @@ def _named(asked: Asked, *, is_silent: bool) -> Sequence[Row]:
     """Return the functions that a prompt names; a plain word counts only if another line is shown."""
     names = dict.fromkeys(_NAME.findall(asked.text))
     wanted = {name for name in names if _INNER.search(name) or not is_silent}
-    wanted = {name for name in wanted if name.lower() not in STOP_WORDS}
+    wanted = {name for name in wanted if name.lower() not in function_words()}
     if not wanted:
         return []
     match = " OR ".join(f'"{name}"' for name in names if name in wanted)

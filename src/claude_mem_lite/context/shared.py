@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from claude_mem_lite.distill.findings import findings
-from claude_mem_lite.search.words import STOP_WORDS, lemma, words
+from claude_mem_lite.search.words import function_words, lemma, words
 from claude_mem_lite.storage import team
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def _finding(row: Shared) -> Finding:
 
 
 def _terms(text: str) -> set[str]:
-    return {lemma(word) for word in words(text) if word not in STOP_WORDS}
+    return {lemma(word) for word in words(text) if word not in function_words()}
 
 
 def _match(text: str) -> str:
-    found = dict.fromkeys(word for word in words(text) if word not in STOP_WORDS)
+    found = dict.fromkeys(word for word in words(text) if word not in function_words())
     return " OR ".join(f'"{word}"' for word in list(found)[:_TERMS])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem_lite.search import times
 from claude_mem_lite.search.candidates import Candidate, Profile, Query, Scored, Term
-from claude_mem_lite.search.words import STOP_WORDS, forms, is_part, lemma, words
+from claude_mem_lite.search.words import forms, function_words, is_part, is_prefix, lemma, words
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -153,6 +153,7 @@ def match_expression(query: Query, profile: Profile) -> str:
     Common terms are left out once the others find `ROW_BUDGET` rows; the ranking still counts them.
     """
     wanted: list[str] = []
+    starts: list[str] = []
     rows = 0.0
     asked = [query.terms[at] for at in _most_telling(query, profile, TERMS_ASKED)]
     for term in sorted(asked, key=lambda term: profile.rows_with(term.lemma)):
@@ -160,8 +161,10 @@ def match_expression(query: Query, profile: Profile) -> str:
         if wanted and rows > ROW_BUDGET * profile.share:
             break
         wanted += [word for word in term.words if not is_part(word)]
+        starts += [term.lemma] * is_prefix(term.lemma)
     # A path as a phrase makes FTS5 read each row that has `src`; among many terms its rare parts are enough.
-    return _any_of([*wanted, *(query.exact if len(query.terms) <= TERMS_ASKED else ())])
+    whole = _any_of([*wanted, *(query.exact if len(query.terms) <= TERMS_ASKED else ())])
+    return " OR ".join([*filter(None, [whole]), *(f'"{start}"*' for start in starts)])
 
 
 def parts(query: Query, profile: Profile) -> list[str]:
@@ -259,7 +262,7 @@ def rank(
 
 
 def _telling(every: list[str]) -> list[str]:
-    return [word for word in every if word not in STOP_WORDS]
+    return [word for word in every if word not in function_words()]
 
 
 def _count(

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
+from claude_mem_lite.search.other_languages import CYRILLIC, FOREIGN
+
 # Function words, including pronouns: a fact is recorded with a name and asked for without it.
 STOP_WORDS = frozenset(
     """a an and are as at be been by can did do does for from had has have he her hers herself him himself
@@ -85,9 +87,20 @@ def words(text: str) -> list[str]:
     return [part for word in found for part in _parts(word)] if _UNPARTED.search(text) else found
 
 
+@cache
+def function_words() -> frozenset[str]:
+    """Return the function words of a dozen languages, as `words` gives them."""
+    return STOP_WORDS | frozenset(words(FOREIGN))
+
+
 def is_part(word: str) -> bool:
     """Tell whether a word of `words` is only part of a longer one in the index."""
     return _SIGN.search(word) is not None
+
+
+def is_prefix(name: str) -> bool:
+    """Tell whether the index has to be asked for all words that begin with a lemma."""
+    return CYRILLIC.fullmatch(name) is not None
 
 
 def _parts(word: str) -> Iterator[str]:
@@ -98,6 +111,8 @@ def _parts(word: str) -> Iterator[str]:
 @lru_cache(maxsize=1 << 16)
 def lemma(word: str) -> str:
     """Return the lemma of a word: its stem, or the base of its family in the tables above."""
+    if cyrillic := CYRILLIC.fullmatch(word):
+        return cyrillic[1]
     stemmed = stem(word)
     return _bases().get(stemmed, stemmed)
 
