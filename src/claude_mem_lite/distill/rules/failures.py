@@ -68,9 +68,10 @@ _BELOW = re.compile(
     r"^\s*(?:-->|\u276f|at|on|in)\s(?:.*[\s(])?"
     r"(?P<place>[\w@+/-][\w.@+/-]*\.\w+(?::\d+(?::\d+)?|,? line \d+))"
 )
-# eslint, stylelint: a path, with positions below.
+# eslint, stylelint, next: a path, with positions below; next and webpack: a place, with the message below.
 _FILE = re.compile(r"^\S*[\w-]\.\w+$")
-_UNDER_FILE = re.compile(r"^\s+(?P<at>\d+:\d+)\s+(?:error|\u2716|\u00d7)\s+(?P<says>\S.*)$")
+_UNDER_FILE = re.compile(r"^\s*(?P<at>\d+:\d+)\s+(?:error|Error:|\u2716|\u00d7)\s+(?P<says>\S.*)$")
+_PLACE = re.compile(r"^\S*[\w-]\.\w+:\d+:\d+$")
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -135,6 +136,8 @@ def first_problem(output: str) -> str:
             file = line
         elif file and (found := _UNDER_FILE.match(line)):
             return one_line(f"{file}:{found['at']}: {found['says']}", _LINE_CHARS)
+        elif _PLACE.match(line) and (said := "".join(near[:1])) and ": " in said:
+            return one_line(f"{line}: {said.strip()}", _LINE_CHARS)
         elif _SAYS.match(line):
             if place := next((found["place"] for each in near if (found := _BELOW.match(each))), ""):
                 return one_line(f"{line} ({place})", _LINE_CHARS)
