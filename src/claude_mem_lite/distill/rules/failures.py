@@ -4,7 +4,7 @@ Compilers, linters and runners share a handful of formats, so one function finds
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from claude_mem_lite.distill.rules.hunks import same_start
 from claude_mem_lite.text import one_line
@@ -71,7 +71,9 @@ _BELOW = re.compile(
 # eslint, stylelint, next: a path, with positions below; next and webpack: a place, with the message below.
 _FILE = re.compile(r"^\S*[\w-]\.\w+$")
 _UNDER_FILE = re.compile(r"^\s*(?P<at>\d+:\d+)\s+(?:error|Error:|\u2716|\u00d7)\s+(?P<says>\S.*)$")
-_PLACE = re.compile(r"^\S*[\w-]\.\w+:\d+:\d+$")
+_PLACE = re.compile(r"^(?:ERROR in )?\S*[\w-]\.\w+:\d+:\d+$")
+# dart and flutter analyze: message, place and rule, or place, message and rule.
+_DART = re.compile(r"^\s*error (?P<mark>[•-]) (?P<parts>.*)$")
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -127,25 +129,31 @@ def about_option(options: Collection[str], output: str) -> str:
 def first_problem(output: str) -> str:
     """Return the first error of an output with its place, on one line; "" if no line has a known format."""
     lines = [FRAME.sub("", line).rstrip() for line in output.splitlines()[:_LINES]]
-    if _TRACEBACK in lines:
-        return ""
+    return "" if _TRACEBACK in lines else one_line(next(_problems(lines), ""), _LINE_CHARS)
+
+
+def _problems(lines: Sequence[str]) -> Iterator[str]:
     file = ""
     for index, line in enumerate(lines):
         near = lines[index + 1 : index + 1 + _NEAR]
         if _FILE.match(line):
             file = line
         elif file and (found := _UNDER_FILE.match(line)):
-            return one_line(f"{file}:{found['at']}: {found['says']}", _LINE_CHARS)
+            yield f"{file}:{found['at']}: {found['says']}"
         elif _PLACE.match(line) and (said := "".join(near[:1])) and ": " in said:
-            return one_line(f"{line}: {said.strip()}", _LINE_CHARS)
+            yield f"{line}: {said.strip()}"
+        elif found := _DART.match(line):
+            parts = sorted(
+                found["parts"].split(f" {found['mark']} "), key=lambda part: not _PLACE.match(part)
+            )
+            yield f"{': '.join(parts[:-1])} ({parts[-1]})"
         elif _SAYS.match(line):
             if place := next((found["place"] for each in near if (found := _BELOW.match(each))), ""):
-                return one_line(f"{line} ({place})", _LINE_CHARS)
+                yield f"{line} ({place})"
         elif (found := _at(line[:1_000])) and not (_MINOR.match(found["says"]) or _IN.match(found["says"])):
             # A rule's name alone: its message is on the next line.
             said = next((each for each in near if each.strip()), "") if " " not in found["says"] else ""
-            return one_line(f"{line} {said.strip(' ×✖')}", _LINE_CHARS)
-    return ""
+            yield f"{line} {said.strip(' ×✖')}"
 
 
 def count_problems(output: str) -> int:
