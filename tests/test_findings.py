@@ -833,6 +833,11 @@ def test_an_unreadable_event_costs_no_others(memory: Path) -> None:
         # A wrapper, or a step into the folder where the shell already is.
         ("cd lib && kit run", "cd: no such file or directory: lib", "kit run",
          "What worked: the same without `cd lib &&`, where the shell stood already"),
+        # An option in the middle, of a call with a quoted name and one with a long text.
+        ('kit ship --title "the depot: a shelf" --label depot --note "all of the shelves are in it now"',
+         "there is no such label: depot",
+         'kit ship --title "the depot: a shelf" --note "all of the shelves are in it now"',
+         "What worked: the same without `--label depot`"),
         # Successful steps and skipped checks are no cure.
         ("sed -i s/a/b/ load.sh && git commit -m 'Load more'", "commit-msg: the subject has no ticket",
          "sed -i s/a/b/ load.sh", "“commit-msg: the subject has no ticket”."),
@@ -867,12 +872,37 @@ def test_a_failure_says_last_what_worked(
             "service \"app\" is not running\nerror: failed to push some refs to 'host:one.git'",
             'service "app" is not running',
         ),
+        # A warning and a check that passed are not what went wrong.
+        (
+            "Warning: 3 shelves are not empty\ncould not open the shelf named depot",
+            "could not open the shelf named depot\nWarning: 2 shelves are not empty",
+            "could not open the shelf",
+        ),
+        (
+            "shelves......Passed\nbug: the hook is installed for another shelf\nlabels......Passed",
+            "bug: the hook is installed for another shelf\nshelves......Passed",
+            "bug: the hook is installed",
+        ),
+        # PowerShell shows the line with its option, then or before it the message, in any language.
+        (
+            """In C:\\x\\a.ps1:7 Zeichen:9
++ cd x && kit check --all
++      ~~
+Das Zeichen hier trennt keine Befehle.
+    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException""",
+            """Das Zeichen hier trennt keine Befehle.
+At line:1 char:1
++ kit check --all
++ ~~~
+    + CategoryInfo          : ObjectNotFound: (x:String) [kit], ItemNotFoundException""",
+            "Das Zeichen hier trennt",
+        ),
     ],
 )
 def test_the_line_that_tells_a_failure_is_known_again(memory: Path, one: str, other: str, says: str) -> None:
     """A failure is recognized by its decisive line, whatever the path in it or git's lines about its hook."""
     for name, error in (("s1", one), ("s2", other)):
-        session(name, call("kit check", error=error), call("kit check --more"))
+        session(name, call("kit check --all", error=error), call("kit check --all --more"))
 
     (found,) = told_findings(findings.known("/p"))
 

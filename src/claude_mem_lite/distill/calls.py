@@ -13,10 +13,10 @@ COMMAND_CHARS, LINE_CHARS, _READ_CHARS = 160, 300, 2_000
 LOOKING = frozenset({"Glob", "Grep", "LS", "Read"})
 # A command longer than this many characters shows "…" for long texts: messages are not why it works.
 _BRIEF = 100
+_LONG, _SENTENCE, _SCRIPT = 20, 3, 60  # characters; spaces in a long text, or characters
 _SET = re.compile(r"^(?:set [-+]\w+(?: pipefail)?\s*(?:;|&&)\s*)+")
-_LONG_TEXT = re.compile(
-    r"([\"'])(?![/~]|[A-Za-z]:)(?=(?:(?!\1)\S)*(?: (?:(?!\1)\S)*){3}|.{60})(?:(?!\1).){20,}\1"
-)  # a sentence, a script
+_QUOTED = re.compile(r"([\"'])((?:(?!\1).)*)\1")
+_OPENS_PATH = re.compile(r"[/~]|[A-Za-z]:")
 _STEP = re.compile(r".*?(?:&&|;) ")
 _INPUT_CHARS, _INPUTS = 60, 3
 _NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b|\d+")
@@ -36,9 +36,16 @@ def whole(capture: Capture) -> str:
     """Return a call without `| head` and the like; in a long one "…" stands for long texts."""
     if capture.tool_name == "Bash":
         command = _uncut(in_line(capture, bash.shown(capture, _READ_CHARS), chars=_READ_CHARS))
-        return _LONG_TEXT.sub(r"\1…\1", command) if len(command) > _BRIEF else command
+        return _QUOTED.sub(_without_long_text, command) if len(command) > _BRIEF else command
     inputs = ", ".join(f"{name}: {value}" for name, value in list(_inputs(capture))[:_INPUTS])
     return f"{capture.tool_name}({inputs})"
+
+
+def _without_long_text(quoted: re.Match[str]) -> str:
+    """Return a quoted text, or "…" in its quotes for a sentence or a script."""
+    mark, text = quoted.groups()
+    is_long = len(text) >= _LONG and (text.count(" ") >= _SENTENCE or len(text) >= _SCRIPT)
+    return f"{mark}…{mark}" if is_long and not _OPENS_PATH.match(text) else quoted[0]
 
 
 def brief(works: str, failed: str) -> str:

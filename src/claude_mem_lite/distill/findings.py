@@ -98,10 +98,9 @@ class Finding:
             _in_backticks(told, chars)
             for told, chars in zip(_apart(self.command, self.works), (_CALL_CHARS, _CURE_CHARS), strict=True)
         )
-        before = self.command.removesuffix(self.works).strip()
-        if before and before != self.command:  # a wrapper, or a step into a folder
-            was_there = ", where the shell stood already" if before.startswith("cd ") else ""
-            works = f"the same without {_in_backticks(before, _WORKS_CHARS)}{was_there}"
+        if dropped := _dropped(self.command, self.works):
+            was_there = ", where the shell stood already" if dropped.startswith("cd ") else ""
+            works = f"the same without {_in_backticks(dropped, _WORKS_CHARS)}{was_there}"
         elif is_prepared(self.command, self.works):
             first = self.works.removesuffix(f"{_AND}{self.command}")
             works = f"the same after {_in_backticks(first, _CURE_CHARS)}"
@@ -182,6 +181,14 @@ def rules_told(found: Sequence[Finding]) -> str:
     """Return one line with the linters' and compilers' rules and the number of sessions that met each."""
     told = [f"{each.rule} ({count(len(each.sessions), 'session')})" for each in found]
     return f"Rules that code here breaks most: {join(told, _RULES)}" if told else ""
+
+
+def _dropped(command: str, works: str) -> str:
+    """Return the words of a call without which it works, if they follow each other; else ""."""
+    mine, its = command.split(), works.split()
+    at = same_start(mine, its)
+    after = at + len(mine) - len(its)
+    return " ".join(mine[at:after]) if its and mine[:at] + mine[after:] == its else ""
 
 
 def _apart(command: str, works: str) -> tuple[str, str]:

@@ -118,7 +118,9 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|z\.b|bzw)|\b[A-Za-z])\.$", re.IGNORECASE
 )
 # The ending of a question in Chinese, Japanese and Korean, with or without a question mark.
-_ASKS = re.compile(r"(?:\u5417|\u55ce|\u5462|\u304b|\uae4c|\ub098\uc694)\Z")  # 吗 嗎 呢 か 까 나요
+_ASKS = re.compile(  # 吗 嗎 呢 か っけ だろう 까 나요
+    r"(?:\u5417|\u55ce|\u5462|\u304b|\u3063\u3051|\u3060\u308d\u3046|\uae4c|\ub098\uc694)\Z"
+)
 _INLINE_HEADER = re.compile(r"(?P<header>[^:\uff1a\n]{3,100})(?::\s+|\uff1a\s*)(?P<rest>\S.*)", re.DOTALL)
 
 

@@ -13,11 +13,16 @@ _MARK = re.compile(r"^(?:E  +|│ )")  # pytest's, and the box that terraform dr
 # Gradle's closing report, used if nothing above it is an error: the innermost cause counts.
 _AT_LAST = re.compile(r"^FAILURE: Build failed with an exception\.$", re.MULTILINE)
 _CAUSE = re.compile(r"^\* What went wrong:\n(?:.+\n)*?[> \t]*(?P<says>\S.*)\n\s*$", re.MULTILINE)
+# PowerShell's, in any language: its message is above the place, or below the line if that cannot be parsed.
+_POWERSHELL = re.compile(
+    r"(?:^(?P<above>.*)\n)?^.*:\d+ \w+:\d+\n\+ .*\n\+ +~+ *\n(?P<below>(?! ).*\S)?[^+]*\+ CategoryInfo +:",
+    re.MULTILINE,
+)
 _EXIT_CODE = re.compile(r"\AExit code (-?\d{1,9})\n?")
 
 # An exception's line comes last, after its traceback; among plain errors the first causes the others.
 _EXCEPTION = re.compile(
-    r"^[\w.:]*(?:Error|Exception|Exit|Interrupt|Warning|Unknown\w+)\b(?::.*|$)"
+    r"^(?:[\w.:]*(?:Error|Exception|Exit|Interrupt|Unknown\w+)|[\w.:]+Warning)\b(?::.*|$)"
     r"|^(?:\w+\.)+[A-Z]\w*[a-z]\w*: \S"
 )
 # `_ONLY_CODE`: a runner's note that its command failed; the command's own error, or a git hook's, says more.
@@ -30,7 +35,7 @@ _ONLY_CODE = re.compile(
 _ADVICE = re.compile(r"\W*(?:hint|help|note|usage|tip|see|try|run)\b", re.IGNORECASE)
 _PLAIN = (
     re.compile(
-        r"^\s*(?:fatal|error|panic|ERROR|Fatal error|npm (?:ERR!|error))\b(?:\[\w+\])?:?\s+\S"
+        r"^\s*(?:fatal|error|panic|bug|ERROR|Fatal error|npm (?:ERR!|error))\b(?:\[\w+\])?:?\s+\S"
         r"|^\S+:\s*(?:fatal )?error\b"
     ),
     re.compile(
@@ -92,6 +97,8 @@ def decisive_line(output: str) -> str:
     """Return the line of an output that says what went wrong; "" for none."""
     if problem := first_problem(output):
         return problem
+    if said := _POWERSHELL.search(output):
+        return one_line(said["below"] or said["above"], 300)
     output, *below = _AT_LAST.split(output, maxsplit=1)
     lines = _telling(_MARK.sub("", line.strip()) for line in output.splitlines() if line.strip())
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
@@ -121,7 +128,8 @@ def about_option(options: Collection[str], output: str) -> str:
     """Return the line of an output that mentions one of the `options`, but does not begin with it."""
     for line in output.splitlines()[:_USAGE_LINES]:
         words = [word.strip("'\"`.,:;") for word in line[:_USAGE_CHARS].split()]
-        if not set(words[1:]).isdisjoint(options) and words[0] not in options:
+        # A line that begins with "+" shows the command itself.
+        if not set(words[1:]).isdisjoint(options) and words[0] not in {*options, "+"}:
             return one_line(line.strip(), 300)
     return ""
 
