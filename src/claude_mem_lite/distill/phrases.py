@@ -31,7 +31,7 @@ FROM_NOW_ON = _any_of(
     r"(?:говори|отвечай|пиши|общайся)(?:те)?(?: со мной)?(?: только)? (?:по-\w+|на (?:русском|английском|украинском)),"
     r"(?:відповідай|пиши|говори)(?:те)? українською,(?:odpowiadaj|pisz|mów) (?:mi )?(?:tylko )?po \w+sku,"
     "türkçe (?:cevap ver|yanıtla|konuş)\\w*,antwoord (?:altijd |alleen )?in het (?:nederlands|engels),"
-    "from now on,from here on,from this point on,from today,as of (?:now|today),going forward,henceforth,moving forward,for future reference,"
+    "from now on,from here on,from this point on,from today,as of today,going forward,henceforth,moving forward,for future reference,"
     "as a (?:general )?rule,by convention,same for (?:every|each|all),(?:as|like) (?:we )?always,wie immer,comme toujours,como siempre,como sempre,"
     "come sempre,zoals altijd,jak zawsze,как всегда,ab jetzt,ab heute,ab sofort,von jetzt an,künftig,in zukunft,grundsätzlich,"
     "désormais,dorénavant,à partir de maintenant,à partir d'aujourd'hui,à l'avenir,"
@@ -257,7 +257,7 @@ NOT = _any_of(
 )
 # The sentence is about this moment or this one thing.
 ONCE = _any_of(
-    r"yet,today,tonight,tomorrow,temporarily,for now,this (?:time|once|week|morning|afternoon),right (?:now|away),for the moment,"
+    r"yet,today,tonight,tomorrow,temporarily,for now,as of now,this (?:time|once|week|morning|afternoon),right (?:now|away),for the moment,"
     "at the moment,for a (?:second|sec|minute),wait(?= let's| please| a ),"
     r"(?:hang on|espera|warte|moment|attends|aspetta|wacht|poczekaj|vänta|vent|подожди|зачекай)(?=[\x2c.!]|$),"
     "until (?:then|tomorrow),let me know,"

@@ -18,6 +18,7 @@ _OPTIONS_OF_GIT = {"-C": 2, "-c": 2, "--no-pager": 1}
 _IDLE = frozenset({
     "cd", "ls", "pwd", "echo", "true", "false", "sleep", "clear", ":", "export", "set", "unset",
     "source", ".", "mkdir", "popd", "pushd", "wait", "history",
+    "Set-Location", "Get-Location", "Write-Host",
 })  # fmt: skip
 _UNKNOWN_UNTIL_RUN = frozenset("$*?[{`~")
 _NO_FILES = frozenset({"", "-", ".", "..", "/"})
