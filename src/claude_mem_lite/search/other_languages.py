@@ -9,7 +9,7 @@ FOREIGN = """
     jede jeder jetzt kann kannst kein keine können mehr mein mich mir muss müssen nach nicht noch nun nur oder
     ohne schon sehr sein seine sich sie sind soll sollte sollen sollten sondern über um und uns unser unter viel vom
     von vor wann warum weil wenn werden wie wieder wir wird wo wurde würde zu zum zur zwischen
-     alors après au aussi aux avec avoir bien ça ce ceci cela celle celui ces cet cette chaque dans de depuis
+    alors après au aussi aux avec avoir bien ça ce ceci cela celle celui ces cet cette chaque dans de depuis
     donc dont du elle elles encore entre est et était être eux faire fait faut il ils je jusque la le les leur leurs
     lui mais même mes moi mon ne nos notre nous ont ou où parce pas peu peut peux pour pourquoi puis qu quand que quel
     quelle qui quoi sa se sont sous ta tes toi tous tout toute très tu un une va vers veux voici voilà vos
@@ -17,12 +17,12 @@ FOREIGN = """
     al algo aquí así aún aunque bajo cada como con cual cuando cuál cómo del desde donde el ella ellos en eran ese
     eso esta estas este esto estos está están fue hace hacer hacia hasta hay las lo los más mi mientras muy nada
     nosotros otra otro para pero poco por porque puede puedes pues quién quiero sea según sobre su sus también
-     tener tengo tiene tienen todo todos tus unos usted ya yo
+    tener tengo tiene tienen todo todos tus unos usted ya yo
     ao aos aqui até da das dela dele depois ela ele eles em então essa esse eu fazer foi isso isto já lhe mas meu
     minha muito na nas nem nossa nosso não onde pela pelo pode posso quem quero seu sua são só tem tenho
     toda tudo um uma vai você vocês às é
     abbiamo alla alle anche ancora che chi con cosa così dal dalla dei della delle dello deve di dopo essere fatto gli
-     hai hanno ho il io lei loro lui mia mio molto nei nel nella noi non nostro ogni perché perciò più poi può quale
+    hai hanno ho il io lei loro lui mia mio molto nei nel nella noi non nostro ogni perché perciò più poi può quale
     quella quello questa questo qui sarà sei sempre senza si sia sono sopra sta sue sui sul sulla suo tra tutti
     tutto voglio vorrei è
     aan alle ben bij dat deze dit een geen haar heb hebben heeft hij hoe iets ik jij kun kunnen maar meer mij mijn moet
