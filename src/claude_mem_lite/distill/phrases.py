@@ -133,8 +133,9 @@ EVERY = _any_of(
 )
 # Forbids a thing in some place: "no LINQ in what runs per frame".
 NONE_IN = re.compile(
-    r"^(?:(?:no|keine?[nmrs]?|pas de|aucune?|nada de|ning[uú]na?|nenhuma?|niente|nessun[oa]?|geen)\s+(?:\S+\s+){1,5}?"
-    r"(?:in|inside|within|outside|under|from|anywhere|im|aus|unter|außerhalb|dans|hors|en|fuera|em|nas?|nos?|fora|nei|nel\w*|fuori|buiten)"
+    r"^(?:no\s+(?:\S+\s+){1,5}?(?:in|inside|within|outside|under|from|anywhere)"
+    r"|(?:keine?[nmrs]?|pas de|aucune?|nada de|ning[uú]na?|nenhuma?|niente|nessun[oa]?|geen)\s+(?:\S+\s+){1,5}?"
+    r"(?:in|im|aus|unter|außerhalb|dans|hors|en|fuera|em|nas?|nos?|fora|nei|nel\w*|fuori|buiten)"
     r"|(?:żadn\w+|inga?|inget|ingen|никаких)\s+(?:\S+\s+){1,5}?(?:w|poza|i|utanför|в|вне))(?!\w)",
     re.IGNORECASE,
 )
