@@ -333,8 +333,11 @@ def settled(rows: Iterable[Row]) -> Iterator[Said]:
     report = ""
     for row in rows:
         if row.tool_name == "AskUserQuestion":
-            says = one_line(without_reason(row.summary)[0], 200)
-            yield Said(row.id, row.created_at, says, _SETTLED, is_users=True)
+            told = sentences(without_reason(row.summary)[0])
+            while len(" ".join(told)) > _ANSWER_CHARS and any(each[-1] in ASKS for each in told[1:]):
+                told.pop(0)  # of a long question the end, since the answer counts
+            choice = one_line(" ".join(told), _ANSWER_CHARS)
+            yield Said(row.id, row.created_at, choice, _SETTLED, is_users=True)
         elif row.tool_name == "Stop":
             report = without_reason(row.summary)[0]
         elif row.tool_name == "UserPromptSubmit":
