@@ -92,7 +92,6 @@ README = "The cache is kept in the folder .cache of the project\nfor a week, the
             "In the folder `.cache`:\n\n- of the project for a week then it",
             "“In the folder `.cache`”:\n\n- “of the project for a week then it”",
         ),
-        ("It is `kept in the folder .cache of the project` now", None),
         ("Then is kept in the folder of it", None),
         ('Ran `echo "one two three"`.', None),
     ],

@@ -13,8 +13,7 @@ from claude_mem_lite.capture.priority import EDITORS
 from claude_mem_lite.quoting import parts, quote_blocks, quoted
 from claude_mem_lite.text import UNPARTED, clean
 
-# This many words in a row, outside backticks, that also stood in a text read before count as repeated; fewer
-# may be a name.
+# This many words in a row that also stood in a text read before count as repeated; fewer may be a name.
 REPEATED_WORDS = 7
 # Each run of REPEATED_WORDS words contains a window of this size that begins at a multiple of the size.
 _WINDOW = (REPEATED_WORDS + 1) // 2
@@ -123,10 +122,9 @@ def _repeated(report: str, heard: Iterable[str]) -> Iterator[tuple[int, int]]:
             last += 1
         while first > end and f" {' '.join(words[first - 1 : last])} " in texts:
             first -= 1
-        start, stop = found[first].start(), found[last - 1].end()
-        inside = [place for place in whole if place[0] < stop and start < place[1]]
-        bare = [each for each in found[first:last] if not any(a <= each.start() < b for a, b in inside)]
-        if len(bare) >= REPEATED_WORDS:  # what stands in backticks is marked already
+        if last - first >= REPEATED_WORDS:
+            start, stop = found[first].start(), found[last - 1].end()
+            inside = [place for place in whole if place[0] < stop and start < place[1]]
             yield min([start, *(place[0] for place in inside)]), max([stop, *(place[1] for place in inside)])
             end = last
 
