@@ -6,8 +6,6 @@ the web process is down. `builder` chooses the rows.
 
 from __future__ import annotations
 
-import re
-
 from claude_mem_lite.capture.visible import TAG, visible
 from claude_mem_lite.distill.orders import withhold
 from claude_mem_lite.quoting import OPEN, balanced, quote_long_names
@@ -42,8 +40,6 @@ _MORE = (
     "More: curl -sG --unix-socket {socket} -d project={project} http://mem/api/observation/ID opens an id; "
     'with http://mem/api/search --data-urlencode "q=WORDS" at its end it finds.'
 )
-# What could open or close a tag: "a < b", "> file", "<<EOF" and "Vec<String>" could not.
-_MARKUP = re.compile(r"(?:(?<![\w<])<(?=[A-Za-z])|<(?=[a-z/!?]))(?:[^<>]*(?<![-=])>)?")
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
 _HOUR_S, _DAY_H, _MONTH_D = 3_600, 24, 30
 
@@ -88,8 +84,8 @@ def harmless(text: str, *, chars: int) -> str:
     line = balanced(visible(text[: 20 * chars]))
     if len(line) > chars:
         line = balanced(_cut(line, chars - (OPEN in line)))
-    line = _MARKUP.sub(lambda tag: tag[0].replace("<", "‹").replace(">", "›"), line)
-    return line.replace("```", "'''")
+    line = line.replace("<", "‹").replace(">", "›").replace("-›", "->").replace("=›", "=>")
+    return line.replace("2›&1", "2>&1").replace("```", "'''")
 
 
 def _for_shell(path: str) -> str:
