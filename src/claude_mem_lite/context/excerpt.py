@@ -9,7 +9,7 @@ from claude_mem_lite.context.text import harmless
 from claude_mem_lite.distill.orders import LINE_END
 from claude_mem_lite.distill.rules.conversation import without_reason
 from claude_mem_lite.distill.statements import mark, names, statements
-from claude_mem_lite.distill.thread import without_repeated_heads
+from claude_mem_lite.distill.thread import joined
 from claude_mem_lite.quoting import pieces, quoted
 from claude_mem_lite.search.words import lemma, words
 from claude_mem_lite.text import unique
@@ -95,9 +95,8 @@ def reported(
         answered |= has[at]
         named |= called[at]
         heads.add(stated[at].head)
-    told = without_repeated_heads((stated[at].head, stated[at].says) for at in sorted(chosen))
-    joined = "; ".join([*(text.rstrip(".\u3002") for text in told[:-1]), *told[-1:]])
-    return harmless(joined or title, chars=chars)
+    told = joined((stated[at].head, stated[at].says) for at in sorted(chosen))
+    return harmless(told or title, chars=chars)
 
 
 def lemmas(text: str) -> list[str]:

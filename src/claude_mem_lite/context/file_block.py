@@ -19,8 +19,8 @@ from claude_mem_lite.distill.attempts import is_commit
 from claude_mem_lite.distill.retired import code_names
 from claude_mem_lite.distill.rules.conversation import without_reason
 from claude_mem_lite.distill.statements import statements
+from claude_mem_lite.distill.thread import FULL_STOPS, joined
 from claude_mem_lite.distill.thread import Said as Statement
-from claude_mem_lite.distill.thread import without_repeated_heads
 from claude_mem_lite.quoting import named
 from claude_mem_lite.search.words import words
 from claude_mem_lite.storage import code
@@ -124,8 +124,7 @@ def _stated(past: Past, path: str, *, without: str) -> list[Line]:
         worth = {each: past.worth(each) * form(each) for each in stated}
         best = sorted(filter(worth.get, worth), key=worth.__getitem__, reverse=True)[:_STATED]
         if best:
-            told = ((each.head, each.says.rstrip(".\u3002")) for each in best)
-            says = "; ".join(without_repeated_heads(told))
+            says = joined((each.head, each.says) for each in best).rstrip(FULL_STOPS)
             line = past.line(
                 row.id, "observation", row.created_at, says,
                 weight=_SPEAKS_OF_IT * worth[best[0]] * FADES ** sessions.index(row.session_id),

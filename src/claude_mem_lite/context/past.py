@@ -15,7 +15,7 @@ from claude_mem_lite.distill.settling import called
 from claude_mem_lite.distill.standing import standing
 from claude_mem_lite.distill.state import State
 from claude_mem_lite.distill.statements import mark, statements
-from claude_mem_lite.distill.thread import ASKS, GOALS, IN_FLIGHT, Said, without_repeated_heads
+from claude_mem_lite.distill.thread import ASKS, GOALS, IN_FLIGHT, Said, joined
 from claude_mem_lite.kinds import RULE
 from claude_mem_lite.quoting import named, quote_blocks, quote_long_names
 from claude_mem_lite.repository import SHARED_BRANCHES
@@ -197,9 +197,8 @@ class Past:
         """Return one line with several statements of a row, in the row's order."""
         order = {(said.row_id, said.says): at for at, said in enumerate(state.statements)}
         in_order = sorted(told, key=lambda said: order[said.row_id, said.says])
-        texts = without_repeated_heads((said.head, said.says) for said in in_order)
-        joined = "; ".join([*(text.rstrip(".\u3002") for text in texts[:-1]), *texts[-1:]])
-        line = self.said(replace(told[0], says=joined, label="", head=""), chars=len(joined))
+        says = joined((said.head, said.says) for said in in_order)
+        line = self.said(replace(told[0], says=says, label="", head=""), chars=len(says))
         return replace(line, stated=tuple(mark(said.text) for said in told))
 
     def state(self, row: Session) -> State:

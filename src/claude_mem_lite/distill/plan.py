@@ -24,9 +24,9 @@ def open_steps(events: Iterable[dict[str, Any]]) -> list[str]:
                 fields.text(given, "subject") or subject,
                 fields.text(given, "status") or status,
             )
-    open_steps = [
-        (subject, status) for subject, status in steps.values() if status in {"pending", "in_progress"}
-    ]
     return [
-        subject for subject, _ in sorted(open_steps, key=lambda step: step[1] != "in_progress") if subject
+        subject
+        for wanted in ("in_progress", "pending")
+        for subject, status in steps.values()
+        if subject and status == wanted
     ]

@@ -27,7 +27,8 @@ _LEAST_OUTCOME_CHARS = 60
 _FILES = 6
 # A typed answer: characters of it and of its question, its fewest words, sentences from the question on.
 _ANSWER_CHARS, _FEWEST_WORDS, _OPTIONS, ASKS = 240, 4, 4, "?\uff1f"
-_STOPS = f".!{ASKS}\u3002\uff01"
+FULL_STOPS = ".\u3002"
+_STOPS = f"{FULL_STOPS}!\uff01{ASKS}"
 _ASIDE_CHARS = 12  # a question this short settles nothing: "Push?"
 _SETTLED = "Decided by the user"
 # `_DECIDED`: a reason or an alternative; `OPEN`: work left to do; each in ten languages.
@@ -189,8 +190,8 @@ def _goal(rows: Sequence[Row]) -> list[Said]:
 
     A session to which only other agents spoke has the first message instead.
     """
-    prompts = [row for row in rows if row.tool_name == "UserPromptSubmit"]
-    prompts = prompts or [row for row in rows if row.tool_name == RECEIVED][:1]
+    typed = [row for row in rows if row.tool_name == "UserPromptSubmit"]
+    prompts = typed or [row for row in rows if row.tool_name == RECEIVED][:1]
     goal, last, answered, first = GOALS
     labelled = [(row, goal) for row in prompts]
     if len(prompts) > 1:
@@ -200,13 +201,7 @@ def _goal(rows: Sequence[Row]) -> list[Said]:
             asked, label = next(enough, prompts[0]), answered
         labelled = [(asked, label), (prompts[0], first)]
     return [
-        Said(
-            row.id,
-            row.created_at,
-            asked_in(row.summary, _GOAL_CHARS),
-            label,
-            is_users=row.tool_name != RECEIVED,
-        )
+        Said(row.id, row.created_at, asked_in(row.summary, _GOAL_CHARS), label, is_users=bool(typed))
         for row, label in labelled
     ]
 
@@ -375,11 +370,17 @@ def _pull_request(rows: Sequence[Row]) -> list[Said]:
 
 def _listed(told: Sequence[Statement]) -> str:
     """Join the first two statements, without a repeated head; ";" separates those without a full stop."""
-    texts = without_repeated_heads([(each.head, each.says) for each in told[:2]])
+    texts = _without_repeated_heads((each.head, each.says) for each in told[:2])
     return " ".join(each if each[-1] in _STOPS else f"{each};" for each in texts).rstrip(";")
 
 
-def without_repeated_heads(told: Iterable[tuple[str, str]]) -> list[str]:
+def joined(told: Iterable[tuple[str, str]]) -> str:
+    """Join (head, text) pairs with ";", without full stops before it and without a repeated head."""
+    *before, last = _without_repeated_heads(told) or [""]
+    return "; ".join([*(text.rstrip(FULL_STOPS) for text in before), last])
+
+
+def _without_repeated_heads(told: Iterable[tuple[str, str]]) -> list[str]:
     """Join each (head, text) pair, leaving out a head that the pair before has too."""
     found, above = [], ""
     for head, says in told:
