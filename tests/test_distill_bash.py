@@ -199,6 +199,12 @@ def test_one_finder_knows_the_errors_of_all_tools(case: dict[str, str]) -> None:
     assert failures.first_problem(case["output"]) == case["line"]
 
 
+@pytest.mark.parametrize("case", cases.load("distill/errors")["decisive"], ids=lambda case: case["line"])
+def test_the_decisive_line_is_neither_warning_nor_status(case: dict[str, str]) -> None:
+    """An error without a place is found among warnings, advice, echoes and frames."""
+    assert failures.decisive_line(case["output"]) == case["line"]
+
+
 def test_a_removed_file_is_said_to_be_removed() -> None:
     """Files that `rm` deleted are listed as removed, others written to as changed."""
     command = "rm -f old.py && git rm -q lib/gone.py && touch new.py"

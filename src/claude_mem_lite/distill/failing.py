@@ -60,7 +60,9 @@ _PATH = re.compile(
 )
 _POSITION = re.compile(r"^(?:\w+: )?(?P<file>\S*?[\w)])[:(]\d+(?:[:,]\d+)?\)?(?::| -)? +")
 # The shell's own error, which a pipe hides; zsh's says `eval`, by which Claude Code runs a command.
-BY_SHELL = re.compile(r"^(?:\(eval\):|(?:/[\w/]*/)?(?:ba|da)?sh: (?:line )?)\d+: (?!cd: )\S.*", re.MULTILINE)
+BY_SHELL = re.compile(
+    r"^(?:\(eval\):|(?:/[\w/]*/)?(?:ba|da)?sh: (?:-c: )?(?:line )?)\d+: (?!cd: )\S.*", re.MULTILINE
+)
 # A word that zsh expands: a pattern, or "=name" for the path of a program.
 _EXPANDED = re.compile(r"(?<!\S)=\S*|\S*[*?\[]\S*")
 _SHELL = re.compile(r"^(?:\(eval\)|[\w/.-]*sh):(?: ?(?:line )?\d+:)? ?|^\(eval\):(?=\w+:\d)")

@@ -12,10 +12,12 @@ from claude_mem_lite.text import one_line
 _MARK = re.compile(r"^(?:E  +|│ )")  # pytest's, and the box that terraform draws
 # Gradle's closing report, used if nothing above it is an error: the innermost cause counts.
 _AT_LAST = re.compile(r"^FAILURE: Build failed with an exception\.$", re.MULTILINE)
-_CAUSE = re.compile(r"^\* What went wrong:\n(?:.+\n)*?[> \t]*(?P<says>\S.*)\n\s*$", re.MULTILINE)
-# PowerShell's, in any language: its message is above the place, or below the line if that cannot be parsed.
+_CAUSE = re.compile(r"^\* What went wrong:\n(?P<says>(?:.+\n)+)", re.MULTILINE)
+# PowerShell's, in any language: its message is above the place, or below the line if that cannot be parsed;
+# from version 7 on below a frame.
 _POWERSHELL = re.compile(
-    r"(?:^(?P<above>.*)\n)?^.*:\d+ \w+:\d+\n\+ .*\n\+ +~+ *\n(?P<below>(?! ).*\S)?[^+]*\+ CategoryInfo +:",
+    r"(?:^(?P<above>.*)\n)?^.*\d\n\+ .*\n\+ +~+ *\n(?P<below>(?! ).*\S)?[^+]*\+ CategoryInfo +:"
+    r"|^Line \|\n +\d+ \|.*\n +\| +~+ *\n +\| (?P<framed>.*)",
     re.MULTILINE,
 )
 _EXIT_CODE = re.compile(r"\AExit code (-?\d{1,9})\n?")
@@ -29,14 +31,15 @@ _EXCEPTION = re.compile(
 # `_ADVICE`: a hint, not an error.
 _ONLY_CODE = re.compile(
     r"(?:.*\W)?(?:error|exit(?:ed)?(?: with)?(?: code| status)?|errno|code):? \d+(?: \(error\))?\W*$"
-    r"|error: failed to push some refs to ",
+    r"|error: failed to push some refs to |fatal: Could not read from remote repository",
     re.IGNORECASE,
 )
+_ADDRESS = re.compile(r"https?://\S+")
 _ADVICE = re.compile(r"\W*(?:hint|help|note|usage|tip|see|try|run)\b", re.IGNORECASE)
 _PLAIN = (
     re.compile(
         r"^\s*(?:fatal|error|panic|bug|ERROR|Fatal error|npm (?:ERR!|error))\b(?:\[\w+\])?:?\s+\S"
-        r"|^\S+:\s*(?:fatal )?error\b"
+        r"|^\S+:\s*(?:fatal )?(?:error|ERROR)\b"
     ),
     re.compile(
         r": (?:command not found|No such file or directory|Permission denied|not found)|No module named"
@@ -46,7 +49,7 @@ _PLAIN = (
         r"|\b(?:CONFLICT|rejected)\b"
     ),
     re.compile(
-        r"^[\u2715-\u2718\u00d7\u274c]\s+(?!.*\b\d+ (?:problem|error|warning|failed))\S"
+        r"^[X\u2715-\u2718\u00d7\u274c]\s+(?!.*\b\d+ (?:problem|error|warning|failed))\S"
     ),  # a cross before anything but a count
 )
 
@@ -76,7 +79,7 @@ _BELOW = re.compile(
 # eslint, stylelint, next: a path, with positions below; next and webpack: a place, with the message below.
 _FILE = re.compile(r"^\S*[\w-]\.\w+$")
 _UNDER_FILE = re.compile(r"^\s*(?P<at>\d+:\d+)\s+(?:error|Error:|\u2716|\u00d7)\s+(?P<says>\S.*)$")
-_PLACE = re.compile(r"^(?:ERROR in )?\S*[\w-]\.\w+:\d+:\d+$")
+_PLACE = re.compile(r"^(?:ERROR in )?\S*[\w-]\.\w+[: ]\d+:\d+(?:-\d+(?::\d+)?)?$")
 # dart and flutter analyze: message, place and rule, or place, message and rule.
 _DART = re.compile(r"^\s*error (?P<mark>[•-]) (?P<parts>.*)$")
 _TRACEBACK = "Traceback (most recent call last):"
@@ -98,7 +101,7 @@ def decisive_line(output: str) -> str:
     if problem := first_problem(output):
         return problem
     if said := _POWERSHELL.search(output):
-        return one_line(said["below"] or said["above"], 300)
+        return one_line(said["framed"] or said["below"] or said["above"], 300)
     output, *below = _AT_LAST.split(output, maxsplit=1)
     lines = _telling(_MARK.sub("", line.strip()) for line in output.splitlines() if line.strip())
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
@@ -109,7 +112,13 @@ def decisive_line(output: str) -> str:
             if pattern.search(line):
                 return _without_folder(line)
     cause = _CAUSE.search(below[0]) if below else None
-    return one_line(cause["says"], 300) if cause else ""
+    return _innermost(cause["says"].splitlines()) if cause else ""
+
+
+def _innermost(causes: list[str]) -> str:
+    """Return the last of the causes that Gradle lists, each after ">", with the line below it."""
+    at = max(at for at, line in enumerate(causes) if line.lstrip().startswith(">") or not at)
+    return one_line(" ".join(line.lstrip("> \t") for line in causes[at : at + 2]), 300)
 
 
 def below(line: str, output: str) -> str:
@@ -184,8 +193,9 @@ def last_line(output: str) -> str:
 
 
 def _telling(lines: Iterable[str]) -> list[str]:
-    """Return the lines without bare status lines, unless there are no others."""
+    """Return the lines without warnings, addresses and bare status lines, unless there are no others."""
     told = list(lines)
+    told = [line for line in told if not (_MINOR.match(line) or _ADDRESS.fullmatch(line))] or told
     return [line for line in told if not _ONLY_CODE.match(line)] or told
 
 
