@@ -196,9 +196,25 @@ def test_what_a_session_of_more_worth_speaks_of_goes_first() -> None:
     said = [Said(name, "2026-05-01T00:00:00Z", f"`{name}` takes the lock before it reads.") for name in names]
     told = [State([], [each], {name: 1}) for name, each in zip(names, said, strict=True)]
 
-    chosen = choose(list(zip(told, (1, 4), strict=True)), chars=100)
+    chosen = choose(list(zip(told, (1, 9), strict=True)), chars=100)
 
     assert [said.row_id for _, said in chosen] == ["save_book"]
+
+
+@pytest.mark.parametrize(("ages", "goes_first"), [(1, "old"), (12, "new")])
+def test_an_old_session_must_say_more_than_a_new_one(ages: int, goes_first: str) -> None:
+    """A statement that names more comes first, unless many sessions came after it."""
+    says = {
+        "new": "`load_book` takes the lock before it reads the list of authors.",
+        "old": "`save_book` and `sort_book` take the lock before they read the list of authors and of loans.",
+    }
+    new, old = (Said(row, "2026-05-01T00:00:09Z", each) for row, each in says.items())
+    named = dict.fromkeys(("load_book", "save_book", "sort_book"), 1)
+    sessions = [State([], [new], named), *[State()] * (ages - 1), State([], [old], named)]
+
+    chosen = choose([(each, 1.0) for each in sessions], chars=400)
+
+    assert next(said.row_id for _, said in chosen) == goes_first
 
 
 def test_what_speaks_of_the_branch_goes_first() -> None:
@@ -223,7 +239,7 @@ def test_what_stands_under_a_heading_that_is_told_costs_less(heading_chars: int,
     named = {"a1": "load_book", "a2": "save_book", "b": "sort_book"}
     a1, a2, b = (Said(row, "2026-05-01T00:00:09Z", f"`{name}` {says}") for row, name in named.items())
     both = State(statements=[a1, a2], names={"load_book": 9, "save_book": 1})
-    sessions = [(both, 1.0), (State(statements=[b], names={"sort_book": 2}), 1.0)]
+    sessions = [(both, 1.0), (State(statements=[b], names={"sort_book": 9}), 1.0)]
 
     chosen = choose(sessions, chars=320, headings=[("a", heading_chars), ("b", heading_chars)])
 
