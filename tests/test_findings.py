@@ -267,7 +267,7 @@ def test_other_tools_are_told_by_their_inputs() -> None:
 
 
 def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
-    """A start shows failures of two sessions, or of one with a similar call that worked, until they work."""
+    """A start shows failures of two sessions, in a young project of one, until they work."""
     unlike = [call("load the shelf of books", error="all books are wet today"), call("load cellar books")]
     session("s1", *unlike, FAILS, WORKS, call("pack it", error="it is all broken today"))
     once = builder.build("/p", session_id="new")
@@ -281,9 +281,9 @@ def test_a_start_tells_what_failed_in_two_sessions(memory: Path) -> None:
         " What worked: `tool run build --slow`"
     )
     assert "failed in 1 session: “unknown option: --fast”. What worked: `tool run build --slow`" in once.text
-    assert once.text.count(" failed in ") == 1
+    assert "`load the shelf of books` failed in 1 session: “all books are wet today”.\n" in once.text
     lines = [line for each in twice.sections for line in each.lines if each.name == "failures"]
-    assert [line.says for line in lines] == ["Run most here: `tool run build --slow`", says]
+    assert [line.says for line in lines][:2] == ["Run most here: `tool run build --slow`", says]
     assert says not in cured.text
 
 

@@ -52,19 +52,19 @@ _MOST_NAMES, _SHORTEST = 4, 4  # most names of a statement (more are a list), le
 def recurring(past: Past) -> list[Line]:
     """Return one line per recurring failure with its cure; linter rules share a single line.
 
-    A failure in one session only is included if the same call with something added worked; in a young
-    project, where little can have recurred, a similar call suffices. Slips (calls that only look for
-    something, `cd` to a folder that is not there) and cures that use something that is gone are left out.
-    Cures that are among the commands run most weigh less.
+    A failure in one session only is included if the same call with something added worked, or if the project
+    is young, so that little can have recurred; then only a similar call counts as its cure. Slips (calls that
+    only look for something, `cd` to a folder that is not there) and cures that use something that is gone are
+    left out. Cures that are among the commands run most weigh less.
     """
     is_young = len(past.sessions) < _YOUNG
     rows = past.failed
     most = _run_most(past, {row.shape for row in rows if not row.rule})
     told = {command for line in most for command in _COMMAND.findall(line.says)}
     found = [
-        each
+        each if each.is_sure or each.is_close else replace(each, works="")
         for each in findings(rows)
-        if (each.is_sure or (is_young and each.is_close and not each.rule))
+        if (each.is_sure or (is_young and not each.rule))
         and each.last_at > past.since
         and (each.works or each.is_old or not each.rule)
         and not each.is_slip

@@ -14,7 +14,7 @@ from claude_mem_lite.quoting import quoted
 from claude_mem_lite.text import count, join, one_line
 
 RECURS = 2  # sessions that have met a failure before it is reported unasked
-_CALL_CHARS, _CURE_CHARS, _ERROR_CHARS, _OLD_CHARS, _WORKS_CHARS = 110, 160, 60, 140, 60
+_CALL_CHARS, _CURE_CHARS, _ERROR_CHARS, _OLD_CHARS, _WORKS_CHARS = 110, 160, 100, 140, 60
 _KEPT = 2  # words of a long call that stay at its start, and before the first difference
 _RULES = 6
 # A finding of several sessions shows the words with which at least 80 % of the last 5 sessions' calls begin.
