@@ -40,7 +40,7 @@ FADES, _OWN_BRANCH = 0.9, 4.0
 # Weight of a statement about something renamed or moved since; one about something gone weighs nothing.
 _RENAMED, _REPLACED = 0.3, " → "
 # Weight of a statement about code that was edited since, and how many edits are read.
-_EDITED, _EDITS = 0.8, 300
+_EDITED, _EDITS = 0.6, 300
 _CODE = re.compile(r"`([^`]+)`")
 # Least number of statements in a session that counts as work.
 THREAD = 3
