@@ -41,7 +41,8 @@ class Sentence:
 _FROM_THE_CLIENT = re.compile(
     r"\s*(?:<(?:task-notification|teammate-message|local-command|command-|bash-|system-reminder)"
     r"|\[Request interrupted|/[\w:-]+(?:\s|\Z)|Caveat: The messages below|This session is being continued"
-    r"|Operation stopped by hook|\w+ operation blocked by hook)"
+    r"|Operation stopped by hook|\w+ operation blocked by hook"
+    r"|Implement the plan as specified, it is attached)"  # Cursor's, when a plan is accepted
 )
 # Text between such tags was not typed; an unclosed tag extends to the end.
 _TAGGED = re.compile(
