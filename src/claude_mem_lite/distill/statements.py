@@ -24,6 +24,8 @@ _COMMANDS = re.compile(
     r"(?P<code>[^`]{1,2000}?)\n[ \t]*```[ \t]*$",
     re.MULTILINE,
 )
+# The end of a line above code: it says nothing without the code, and is no head of what follows.
+_INTRODUCES = re.compile(r"[:\uff1a][ \t*]*\n\s*(?=“?```)")
 _ROW, _CELLS, _RULE = re.compile(r"[ \t]*\|(.*)\|[ \t]*"), re.compile(r"(?<!\\)\|"), re.compile(r"[-:| \t]+")
 _NO_WORDS = re.compile(r"[\W\d_]+").fullmatch
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]+\)")
@@ -99,7 +101,8 @@ def statements(report: str) -> list[Statement]:
     A sentence that refers to the one before it is joined with that or left out, and an old state is joined
     with the new one. Line numbers are left out, because lines move.
     """
-    text = _LINES.sub("", _CODE.sub("\n\n", _COMMANDS.sub(_with_commands, report)))
+    shown = _INTRODUCES.sub(" […]\n", _COMMANDS.sub(_with_commands, report))
+    text = _LINES.sub("", _CODE.sub("\n\n", shown))
     found: dict[str, Statement] = {}
     for head, block in _with_new_state(_blocks("\n".join(_without_tables(text.split("\n"))))):
         before = ""
