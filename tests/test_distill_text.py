@@ -81,6 +81,7 @@ def test_sentences_end_with_paragraphs_and_list_items_too() -> None:
     text = "Two things:\n1. backup.py imports os.path\n2. cli.py prints.\n\nNothing else"
 
     assert sentences(text) == ["Two things:", "backup.py imports os.path", "cli.py prints.", "Nothing else"]
+    assert sentences("It left `1. Shelf` apart. Why?") == ["It left `1. Shelf` apart.", "Why?"]
     told = sentences("bis zum 10. nachgebucht. Then 5. Done.")
     assert told == ["bis zum 10. nachgebucht.", "Then 5.", "Done."]
 

@@ -40,6 +40,7 @@ _SENTENCE_END = re.compile(
     rf"(?<=[.!?])(?!{ORDINAL})\s+(?=\S)|"
     r"(?<=[.!?][)\"'»”])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
 )
+_CODE, _IN_CODE = re.compile(r"`[^`\n]+`"), "\0"  # stands for a space in code, which ends no sentence
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|max|min|fig|no|nr|dr|mr|ms|st|bzw|z\.b|d\.h|ca|ggf|evtl|ex|ej|напр)\.|^\d+\.)$",
     re.IGNORECASE,
@@ -106,13 +107,15 @@ def sentences(text: str) -> list[str]:
     """Return the sentences of a text, each on one line; list items and paragraphs end a sentence too."""
     found: list[str] = []
     open_sentence = ""
-    for piece in _SENTENCE_END.split(text[:4_000]):
+    joined = _CODE.sub(lambda code: code[0].replace(" ", _IN_CODE), text[:4_000])
+    for piece in _SENTENCE_END.split(joined):
         open_sentence = f"{open_sentence} {piece}".strip()
         if not _ABBREVIATION.search(open_sentence):
             found.append(open_sentence)
             open_sentence = ""
     plain = (
-        " ".join(_MARKDOWN_LEAD.sub("", part).replace("**", "").split()) for part in (*found, open_sentence)
+        " ".join(_MARKDOWN_LEAD.sub("", part).replace("**", "").replace(_IN_CODE, " ").split())
+        for part in (*found, open_sentence)
     )
     return [sentence for sentence in pieces(plain) if sentence]
 
