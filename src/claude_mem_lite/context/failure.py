@@ -61,9 +61,10 @@ def recurring(past: Past) -> list[Line]:
     rows = past.failed
     most = _run_most(past, {row.shape for row in rows if not row.rule})
     told = {command for line in most for command in _COMMAND.findall(line.says)}
+    cured = (each if each.is_sure or each.is_close else replace(each, works="") for each in findings(rows))
     found = [
-        each if each.is_sure or each.is_close else replace(each, works="")
-        for each in findings(rows)
+        each
+        for each in cured
         if (each.is_sure or (is_young and not each.rule))
         and each.last_at > past.since
         and (each.works or each.is_old or not each.rule)
